@@ -1,0 +1,22 @@
+//! dupescan finds duplicate files, remembers what it learned in one SQLite
+//! catalog, and goes on where it was stopped.
+//!
+//! The layers point one way (`tests/integration/layers.rs` checks it):
+//!
+//! ```text
+//! cli ──► config ──► scan ──┐
+//!  └────► report ───────────┴─► catalog ──► model, fault
+//!                 scan ───────► platform ─► model
+//! ```
+//!
+//! Nothing below [`cli`] prints or exits, only `catalog` contains SQL, and
+//! only `platform` contains `unsafe` code.
+
+pub mod catalog;
+pub mod cli;
+pub mod config;
+pub mod fault;
+pub mod model;
+pub mod platform;
+pub mod report;
+pub mod scan;

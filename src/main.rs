@@ -1,0 +1,3 @@
+//! The `dupescan` binary.
+
+fn main() {}

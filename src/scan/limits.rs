@@ -1,0 +1,58 @@
+//! The limits of the worker pool and of everything that waits, in one place
+//! with their defaults. `docs/ARCHITECTURE.md` says when to raise what.
+
+use std::time::Duration;
+
+/// How much runs at once, how long is waited, how often is tried again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Worker threads; default: the number of cores.
+    pub workers: usize,
+    /// Work items waiting per worker before `submit` blocks.
+    pub queue_per_worker: usize,
+    /// File rows in one transaction of the writer.
+    pub batch_rows: usize,
+    /// Longest time that a row waits for its transaction to be committed.
+    pub batch_time: Duration,
+    /// An item without progress for this long becomes a dead letter.
+    pub item_timeout: Duration,
+    /// An item without progress for this long is named in a warning.
+    pub stall_warning: Duration,
+    /// Longest time between a request to stop and the end of the process.
+    pub shutdown: Duration,
+    /// Attempts after the first one for an item that failed transiently.
+    pub retries: u32,
+    /// Pause before the first retry; it doubles with each further one.
+    pub backoff: Duration,
+    /// Internal failures (panicking items) after which a scan gives up.
+    pub fatal_errors: u32,
+}
+
+impl Limits {
+    /// The allowed numbers of workers.
+    pub const WORKERS: std::ops::RangeInclusive<usize> = 1..=256;
+
+    /// Capacity of the work queue.
+    pub fn queue_capacity(&self) -> usize {
+        self.workers * self.queue_per_worker
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            workers: std::thread::available_parallelism()
+                .map_or(1, usize::from)
+                .min(*Self::WORKERS.end()),
+            queue_per_worker: 10,
+            batch_rows: 1_000,
+            batch_time: Duration::from_millis(250),
+            item_timeout: Duration::from_secs(300),
+            stall_warning: Duration::from_secs(30),
+            shutdown: Duration::from_secs(5),
+            retries: 3,
+            backoff: Duration::from_millis(200),
+            fatal_errors: 10,
+        }
+    }
+}

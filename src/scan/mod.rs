@@ -1,0 +1,5 @@
+//! Running a scan: the worker pool, the orchestrator that feeds it, and the
+//! work items that list folders, probe files and hash groups.
+
+pub mod limits;
+pub mod options;
