@@ -3,3 +3,4 @@
 
 pub mod limits;
 pub mod options;
+pub mod shutdown;
