@@ -2,5 +2,7 @@
 //! work items that list folders, probe files and hash groups.
 
 pub mod limits;
+pub mod metrics;
 pub mod options;
+pub mod pool;
 pub mod shutdown;
