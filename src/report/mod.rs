@@ -1,1 +1,221 @@
-//! (to be written)
+//! Renders duplicate groups for people and for programs: the formats, what
+//! they are told, and how a caller drives them. No SQL and no printing: a
+//! renderer writes to whatever it is given, and groups come from the caller.
+
+mod columns;
+mod csv;
+mod encode;
+mod escape;
+mod fdupes;
+mod json;
+mod jsonl;
+mod table;
+#[cfg(test)]
+mod testing;
+pub mod text;
+
+use std::fmt;
+use std::io::{self, BufWriter, Write};
+use std::str::FromStr;
+
+use crate::model::{AsOf, Group, Timestamp, Totals};
+
+/// How a report is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// A listing for people.
+    Table,
+    /// One JSON document.
+    Json,
+    /// One JSON object a line, each a group.
+    Jsonl,
+    /// One row a name, for spreadsheets.
+    Csv,
+    /// One path a line and a blank line between groups, as fdupes prints them.
+    Fdupes,
+}
+
+impl Format {
+    /// Every format, in the order in which help and messages list them.
+    pub const ALL: [Self; 5] = [
+        Self::Table,
+        Self::Json,
+        Self::Jsonl,
+        Self::Csv,
+        Self::Fdupes,
+    ];
+
+    /// The name used on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Table => "table",
+            Self::Json => "json",
+            Self::Jsonl => "jsonl",
+            Self::Csv => "csv",
+            Self::Fdupes => "fdupes",
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|format| format.name() == text)
+            .ok_or_else(|| "expected table, json, jsonl, csv or fdupes".to_owned())
+    }
+}
+
+/// What is known about a report before its first group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    /// When the report was asked for.
+    pub generated_at: Timestamp,
+    /// Up to which scan the report holds; `None` when nothing was scanned yet.
+    pub as_of: Option<AsOf>,
+    /// Number of scans that were interrupted or are still running.
+    pub unfinished: usize,
+}
+
+/// How a report should look, as far as its format leaves a choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Style {
+    /// Print every name of a copy. JSON and JSONL always list them.
+    pub links: bool,
+    /// End paths with NUL instead of a newline; fdupes format only.
+    pub nul: bool,
+    /// The output is a terminal, which must never see a control character
+    /// from a file name. Tables and JSON escape them everywhere.
+    pub terminal: bool,
+    /// Columns that a line of the table should keep to; paths stay whole.
+    pub width: Option<u16>,
+    /// Colour the table.
+    pub color: bool,
+    /// Print exact numbers of bytes in the table, not rounded sizes.
+    pub exact_bytes: bool,
+}
+
+/// Writes one report: `begin`, then every group, then `end`.
+///
+/// Nothing is kept from one group to the next, so memory does not grow with
+/// the report. Output is buffered; a write error comes back with its kind from
+/// the call that meets it, at the latest from `end`, which flushes.
+pub trait Render {
+    /// Writes what stands before the first group.
+    fn begin(&mut self, header: &Header) -> io::Result<()>;
+    /// Writes the next group; order is the caller's.
+    fn group(&mut self, group: &Group) -> io::Result<()>;
+    /// Writes what stands after the last group and flushes.
+    fn end(&mut self, totals: &Totals) -> io::Result<()>;
+}
+
+/// The renderer of a format; it buffers, so `out` need not.
+pub fn renderer<'w, W: Write + 'w>(format: Format, style: Style, out: W) -> Box<dyn Render + 'w> {
+    match format {
+        Format::Table => Box::new(table::Table::new(style, BufWriter::new(out))),
+        Format::Json => Box::new(json::Json::new(BufWriter::new(out))),
+        Format::Jsonl => Box::new(jsonl::Jsonl::new(BufWriter::new(out))),
+        Format::Csv => Box::new(csv::Csv::new(style, out)),
+        Format::Fdupes => Box::new(fdupes::Fdupes::new(style, BufWriter::new(out))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::testing::{Counter, Pipe, header, odd_group, photos, render, totals};
+    use super::*;
+
+    #[test]
+    fn format_names_round_trip() {
+        for format in Format::ALL {
+            assert_eq!(format.name().parse(), Ok(format));
+        }
+        let error = "xml".parse::<Format>().unwrap_err();
+        assert!(error.contains("jsonl"), "{error}");
+        assert_eq!(format!("[{:>6}]", Format::Csv), "[   csv]");
+    }
+
+    #[test]
+    fn a_closed_pipe_is_reported_wherever_it_closes() {
+        let groups = [photos(), odd_group()];
+        for format in Format::ALL {
+            let whole = render(format, Style::default(), &groups).len();
+            for room in 0..whole {
+                let mut pipe = Pipe::with_room(room);
+                let error = write_report(format, &mut pipe, &groups).unwrap_err();
+                assert_eq!(
+                    error.kind(),
+                    io::ErrorKind::BrokenPipe,
+                    "{format} after {room} bytes"
+                );
+            }
+            write_report(format, &mut Pipe::with_room(whole), &groups).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_failing_flush_is_reported() {
+        for format in Format::ALL {
+            let error = write_report(format, &mut Pipe::that_cannot_flush(), &[]).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::StorageFull, "{format}");
+        }
+    }
+
+    #[test]
+    fn a_terminal_never_sees_a_control_character_from_a_name() {
+        let style = Style {
+            links: true,
+            terminal: true,
+            ..Style::default()
+        };
+        for format in Format::ALL {
+            let text = String::from_utf8(render(format, style, &[odd_group()])).unwrap();
+            let raw = text
+                .chars()
+                .find(|&character| character != '\n' && escape::is_hazardous(character));
+            assert_eq!(raw, None, "{format}: {text}");
+        }
+    }
+
+    #[test]
+    fn output_ends_with_its_last_line() {
+        for format in Format::ALL {
+            let bytes = render(format, Style::default(), &[photos()]);
+            assert!(bytes.ends_with(b"\n"), "{format}");
+            assert!(!bytes.ends_with(b"\n\n"), "{format}");
+        }
+    }
+
+    #[test]
+    fn groups_are_written_as_they_come() {
+        let groups = vec![photos(); 1000];
+        for format in Format::ALL {
+            let whole = render(format, Style::default(), &groups).len();
+            let written = Cell::new(0);
+            let mut report = renderer(format, Style::default(), Counter(&written));
+            report.begin(&header()).unwrap();
+            groups.iter().for_each(|group| report.group(group).unwrap());
+            let held_back = whole - written.get();
+            assert!(held_back < 16 * 1024, "{format} holds {held_back} bytes");
+        }
+    }
+
+    fn write_report(format: Format, pipe: &mut Pipe, groups: &[Group]) -> io::Result<()> {
+        let mut report = renderer(format, Style::default(), pipe);
+        report.begin(&header())?;
+        for group in groups {
+            report.group(group)?;
+        }
+        report.end(&totals(groups))
+    }
+}

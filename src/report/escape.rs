@@ -1,0 +1,178 @@
+//! Makes file names safe to show: what a terminal would obey, or a reader
+//! could not see, is spelt out. The escaped text is unambiguous.
+
+use std::ffi::OsStr;
+use std::fmt::Write;
+use std::os::unix::ffi::OsStrExt;
+
+/// Spells out everything in a name that is not plain text.
+///
+/// Newline, tab and carriage return become `\n`, `\t` and `\r`; other C0
+/// controls and DEL `\x1b`; C1, bidi controls and line separators `\u{202e}`;
+/// bytes that are not UTF-8 `\xff`; and a backslash `\\`, so that two names
+/// never escape to the same text. Everything else stays as it is.
+pub fn escape<S: AsRef<OsStr> + ?Sized>(name: &S) -> String {
+    let bytes = name.as_ref().as_bytes();
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            if character == '\\' {
+                text.push_str(r"\\");
+            } else {
+                push_safe(&mut text, character);
+            }
+        }
+        for &byte in chunk.invalid() {
+            push_byte(&mut text, byte);
+        }
+    }
+    text
+}
+
+/// Spells out hazardous characters and nothing else, so that text which was
+/// escaped before, or a message that quotes a name, keeps its backslashes.
+pub(super) fn disarm(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        push_safe(&mut safe, character);
+    }
+    safe
+}
+
+/// Whether a character could steer a terminal, break a line or reorder what
+/// is read: C0, DEL, C1, the bidi controls, line and paragraph separators.
+pub(super) fn is_hazardous(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            character,
+            '\u{61c}'
+                | '\u{200e}'
+                | '\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2066}'..='\u{2069}'
+        )
+}
+
+fn push_safe(text: &mut String, character: char) {
+    match character {
+        '\n' => text.push_str(r"\n"),
+        '\t' => text.push_str(r"\t"),
+        '\r' => text.push_str(r"\r"),
+        // A C1 control is no byte of its own in UTF-8: `\x9b` is kept for the
+        // stray byte, `\u{9b}` for the character.
+        '\0'..='\x1f' | '\x7f' => push_byte(text, character as u8),
+        _ if is_hazardous(character) => {
+            write!(text, "\\u{{{:x}}}", u32::from(character))
+                .expect("writing to a String cannot fail");
+        }
+        _ => text.push(character),
+    }
+}
+
+fn push_byte(text: &mut String, byte: u8) {
+    write!(text, "\\x{byte:02x}").expect("writing to a String cannot fail");
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn plain_names_stay_as_they_are() {
+        for name in ["IMG_0001.CR2", "Grüße aus Köln.txt", "写真 👩‍👩‍👧.jpg", ""] {
+            assert_eq!(escape(name), name);
+        }
+        assert_eq!(escape(Path::new("/a b/'c'")), "/a b/'c'");
+    }
+
+    #[test]
+    fn each_kind_of_hazard_has_its_spelling() {
+        assert_eq!(escape("a\nb\tc\rd"), r"a\nb\tc\rd");
+        assert_eq!(escape("\x1b[2J\x7f"), r"\x1b[2J\x7f");
+        assert_eq!(escape("\u{9b}1m"), r"\u{9b}1m");
+        assert_eq!(escape("\u{202e}gpj"), r"\u{202e}gpj");
+        assert_eq!(escape("\u{2028}"), r"\u{2028}");
+        assert_eq!(escape(OsStr::from_bytes(b"\xff\x9b")), r"\xff\x9b");
+        assert_eq!(escape(r"back\slash"), r"back\\slash");
+    }
+
+    #[test]
+    fn every_control_character_is_escaped() {
+        let c0 = 0..=0x1f;
+        let del_and_c1 = 0x7f..=0x9f;
+        let bidi = [0x61c, 0x200e, 0x200f]
+            .into_iter()
+            .chain(0x202a..=0x202e)
+            .chain(0x2066..=0x2069);
+        for code in c0.chain(del_and_c1).chain(bidi) {
+            let raw = char::from_u32(code).unwrap();
+            let text = escape(&raw.to_string());
+            assert!(text.starts_with('\\') && text.is_ascii(), "{code:x}");
+            assert!(!text.contains(raw), "{code:x}");
+        }
+    }
+
+    #[test]
+    fn disarming_leaves_escaped_text_alone() {
+        let once = escape("a\\b\n\u{202e}");
+        assert_eq!(disarm(&once), once);
+        assert_eq!(disarm("a\\b\n"), r"a\b\n");
+    }
+
+    proptest! {
+        #[test]
+        fn escaped_bytes_are_safe_and_lead_back_to_one_name(bytes: Vec<u8>) {
+            let text = escape(OsStr::from_bytes(&bytes));
+            prop_assert!(!text.chars().any(is_hazardous), "{text:?}");
+            prop_assert_eq!(unescape(&text), bytes);
+        }
+
+        #[test]
+        fn escaped_text_is_safe_and_leads_back_to_one_name(
+            name in r"([ -~]|\\|[\x00-\x1f\x7f-\u{9f}]|[\u{200e}\u{202a}-\u{202e}]|\PC){0,40}"
+        ) {
+            let text = escape(&name);
+            prop_assert!(!text.chars().any(is_hazardous), "{text:?}");
+            prop_assert_eq!(unescape(&text), name.as_bytes());
+        }
+    }
+
+    /// The inverse of `escape`: it exists, so no two names share a spelling.
+    fn unescape(text: &str) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut rest = text;
+        while let Some(at) = rest.find('\\') {
+            bytes.extend_from_slice(&rest.as_bytes()[..at]);
+            let code = &rest[at + 1..];
+            let used = match code.as_bytes()[0] {
+                b'x' => {
+                    bytes.push(u8::from_str_radix(&code[1..3], 16).unwrap());
+                    3
+                }
+                b'u' => {
+                    let end = code.find('}').unwrap();
+                    let number = u32::from_str_radix(&code[2..end], 16).unwrap();
+                    let character = char::from_u32(number).unwrap();
+                    bytes.extend_from_slice(character.to_string().as_bytes());
+                    end + 1
+                }
+                letter => {
+                    bytes.push(match letter {
+                        b'n' => b'\n',
+                        b't' => b'\t',
+                        b'r' => b'\r',
+                        _ => b'\\',
+                    });
+                    1
+                }
+            };
+            rest = &code[used..];
+        }
+        bytes.extend_from_slice(rest.as_bytes());
+        bytes
+    }
+}

@@ -1,0 +1,261 @@
+//! Numbers, times and names as people read them, for the table and for the
+//! commands that print their own lines. Formats for programs spell theirs in
+//! `encode`.
+
+use std::time::Duration;
+
+use jiff::tz::TimeZone;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use super::Header;
+use super::encode::instant;
+use crate::model::Timestamp;
+
+pub use super::columns::{Align, table};
+pub use super::escape::escape;
+
+const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+
+/// A size in binary units with one decimal: `999 B`, `1.0 KiB`, `23.4 MiB`.
+pub fn human_size(bytes: u64) -> String {
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    let mut unit = 0;
+    let mut tenths = tenths_of(bytes, unit);
+    // 1023.96 KiB would round to 1024.0 KiB, which is 1.0 MiB.
+    while tenths >= 10 * 1024 {
+        unit += 1;
+        tenths = tenths_of(bytes, unit);
+    }
+    format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
+}
+
+/// `bytes` in tenths of a unit, rounded to the nearest.
+fn tenths_of(bytes: u64, unit: usize) -> u128 {
+    let unit_bytes = 1_u128 << (10 * (unit + 1));
+    (u128::from(bytes) * 10 + unit_bytes / 2) / unit_bytes
+}
+
+/// A number with its thousands parted: `1,234,567`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.char_indices() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A number and its noun: `1 copy`, `1,234 copies`.
+pub fn counted(number: u64, one: &str, many: &str) -> String {
+    let noun = if number == 1 { one } else { many };
+    format!("{} {noun}", grouped(number))
+}
+
+/// A moment in local time: `2026-11-16 09:30`.
+pub fn timestamp(moment: Timestamp) -> String {
+    timestamp_in(moment, &TimeZone::system())
+}
+
+/// A moment in the time of `zone`.
+pub(super) fn timestamp_in(moment: Timestamp, zone: &TimeZone) -> String {
+    instant(moment)
+        .to_zoned(zone.clone())
+        .strftime("%Y-%m-%d %H:%M")
+        .to_string()
+}
+
+/// A span of time in its two largest units: `340 ms`, `12.3 s`, `3 min 05 s`,
+/// `2 h 03 min`, `3 d 04 h`.
+pub fn duration(span: Duration) -> String {
+    let ms = span.as_millis();
+    let tenths = (ms + 50) / 100;
+    let seconds = (ms + 500) / 1000;
+    let (minutes, hours) = (seconds / 60, seconds / 3600);
+    if ms < 1000 {
+        format!("{ms} ms")
+    } else if tenths < 600 {
+        format!("{}.{} s", tenths / 10, tenths % 10)
+    } else if minutes < 60 {
+        format!("{minutes} min {:02} s", seconds % 60)
+    } else if hours < 24 {
+        format!("{hours} h {:02} min", minutes % 60)
+    } else {
+        format!("{} d {:02} h", hours / 24, hours % 24)
+    }
+}
+
+/// Up to which scan a report holds, in one line without a newline. The table
+/// ends with it; for formats that have no place for it, it belongs on stderr.
+pub fn as_of(header: &Header) -> String {
+    as_of_in(header, &TimeZone::system())
+}
+
+/// [`as_of`] in the time of `zone`.
+pub(super) fn as_of_in(header: &Header, zone: &TimeZone) -> String {
+    let Some(as_of) = header.as_of else {
+        return "nothing has been scanned yet: start with dupescan scan PATH".to_owned();
+    };
+    let finished = match as_of.finished {
+        Some(moment) => timestamp_in(moment, zone),
+        None => "not finished".to_owned(),
+    };
+    let line = format!("as of scan {}, {finished}", as_of.scan);
+    if header.unfinished == 0 {
+        return line;
+    }
+    let scans = counted(
+        header.unfinished as u64,
+        "unfinished scan",
+        "unfinished scans",
+    );
+    format!("{line} ({scans}: groups may be missing)")
+}
+
+/// Cuts out the middle of a text, so that it takes at most `width` columns:
+/// `/home/an…/IMG_1.CR2`. Escape names before shortening them.
+pub fn shorten_middle(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let Some(room) = width.checked_sub(1) else {
+        return String::new();
+    };
+    let head = head_within(text, room / 2);
+    let tail = tail_within(&text[head.len()..], room - room / 2);
+    format!("{head}…{tail}")
+}
+
+/// The longest beginning of at most `room` columns.
+fn head_within(text: &str, room: usize) -> &str {
+    let ends = text.char_indices().map(|(start, c)| start + c.len_utf8());
+    ends.map(|end| &text[..end])
+        .take_while(|head| head.width() <= room)
+        .last()
+        .unwrap_or("")
+}
+
+/// The longest end of at most `room` columns that does not begin with a mark
+/// belonging to the character before it.
+fn tail_within(text: &str, room: usize) -> &str {
+    let starts = text.char_indices().rev().map(|(start, _)| start);
+    let tail = starts
+        .map(|start| &text[start..])
+        .take_while(|tail| tail.width() <= room)
+        .last()
+        .unwrap_or("");
+    tail.trim_start_matches(|mark: char| UnicodeWidthChar::width(mark) == Some(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::tz::Offset;
+    use proptest::prelude::*;
+
+    use super::super::testing::{header, nothing_scanned};
+    use super::*;
+
+    #[test]
+    fn sizes_have_binary_units() {
+        for (bytes, text) in [
+            (0, "0 B"),
+            (999, "999 B"),
+            (1023, "1023 B"),
+            (1024, "1.0 KiB"),
+            (1536, "1.5 KiB"),
+            (24_536_678, "23.4 MiB"),
+            ((1 << 20) - 1, "1.0 MiB"),
+            ((1 << 20) - 52, "1023.9 KiB"),
+            (1 << 40, "1.0 TiB"),
+            (u64::MAX, "16.0 EiB"),
+        ] {
+            assert_eq!(human_size(bytes), text);
+        }
+    }
+
+    #[test]
+    fn thousands_are_parted() {
+        for (number, text) in [
+            (0, "0"),
+            (999, "999"),
+            (1000, "1,000"),
+            (1_234_567, "1,234,567"),
+            (u64::MAX, "18,446,744,073,709,551,615"),
+        ] {
+            assert_eq!(grouped(number), text);
+        }
+        assert_eq!(counted(1, "copy", "copies"), "1 copy");
+        assert_eq!(counted(1000, "copy", "copies"), "1,000 copies");
+    }
+
+    #[test]
+    fn spans_have_their_two_largest_units() {
+        for (ms, text) in [
+            (0, "0 ms"),
+            (999, "999 ms"),
+            (1000, "1.0 s"),
+            (12_345, "12.3 s"),
+            (59_949, "59.9 s"),
+            (59_950, "1 min 00 s"),
+            (185_000, "3 min 05 s"),
+            (3_599_600, "1 h 00 min"),
+            (7_380_000, "2 h 03 min"),
+            (273_600_000, "3 d 04 h"),
+        ] {
+            assert_eq!(duration(Duration::from_millis(ms)), text, "{ms} ms");
+        }
+    }
+
+    #[test]
+    fn moments_are_shown_in_the_zone() {
+        let east = TimeZone::fixed(Offset::constant(2));
+        let moment = header().generated_at;
+        assert_eq!(timestamp_in(moment, &TimeZone::UTC), "2026-11-16 09:31");
+        assert_eq!(timestamp_in(moment, &east), "2026-11-16 11:31");
+        for extreme in [i64::MIN, i64::MAX] {
+            assert!(!timestamp(Timestamp(extreme)).is_empty());
+        }
+    }
+
+    #[test]
+    fn as_of_names_the_scan_and_what_is_unfinished() {
+        let line = |header: &Header| as_of_in(header, &TimeZone::UTC);
+        assert_eq!(line(&header()), "as of scan 12, 2026-11-16 09:30");
+        let mut open = header();
+        open.unfinished = 2;
+        open.as_of.as_mut().unwrap().finished = None;
+        assert_eq!(
+            line(&open),
+            "as of scan 12, not finished (2 unfinished scans: groups may be missing)"
+        );
+        assert!(line(&nothing_scanned()).starts_with("nothing has been scanned yet"));
+    }
+
+    #[test]
+    fn the_middle_goes_first() {
+        assert_eq!(
+            shorten_middle("/home/ann/IMG_1.CR2", 19),
+            "/home/ann/IMG_1.CR2"
+        );
+        assert_eq!(shorten_middle("/home/ann/IMG_1.CR2", 12), "/home…_1.CR2");
+        assert_eq!(shorten_middle("写真写真写真", 7), "写…真");
+        assert_eq!(shorten_middle("abcdef\u{301}", 3), "a…f\u{301}");
+        assert_eq!(shorten_middle("abc", 1), "…");
+        assert_eq!(shorten_middle("abc", 0), "");
+    }
+
+    proptest! {
+        #[test]
+        fn shortened_text_fits(text in r"\PC{0,60}", width in 0_usize..70) {
+            let short = shorten_middle(&text, width);
+            prop_assert!(short.width() <= width, "{short:?}");
+            if text.width() <= width {
+                prop_assert_eq!(short, text);
+            }
+        }
+    }
+}
