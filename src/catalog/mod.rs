@@ -1,1 +1,42 @@
-//! (to be written)
+//! The catalog: one SQLite file that remembers everything a scan learned.
+//! The only place with SQL. One connection writes ([`Writer`], or a
+//! maintenance command that holds the [`Lock`]); any number read.
+
+mod apply;
+mod candidates;
+mod error;
+mod faults;
+mod groups;
+mod lock;
+mod maintain;
+mod open;
+mod paths;
+mod reader;
+mod records;
+mod roots;
+mod rows;
+mod scans;
+mod schema;
+mod settle;
+mod writer;
+
+pub use candidates::{Candidates, HashClass, Selection, WorkCopy, WorkName};
+pub use error::CatalogError;
+pub use faults::{FaultCause, FaultEntry};
+pub use groups::{Exclusion, GroupFilter, GroupList, Order};
+pub use lock::Lock;
+pub use open::{Exclusive, ReadOnly, own_files};
+pub use paths::FolderPaths;
+pub use reader::{KnownFile, KnownFolder};
+pub use records::{
+    FaultRecord, FileChange, FileOutcome, FileResult, FileState, FolderListing, ListingCounts,
+    NewFolder, Record,
+};
+pub use roots::{Placement, RootRow, VolumeRow};
+pub use scans::{NewScan, ScanCounters, ScanRow, ScanState, Stage};
+pub use settle::Settled;
+pub use writer::{Writer, WriterHandle};
+
+/// Version of the probe function that filled `files.probe`. Raising it makes
+/// every stored probe stale.
+pub const PROBE_VERSION: i64 = 1;

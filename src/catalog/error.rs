@@ -1,0 +1,109 @@
+//! What can be wrong with the catalog itself. Every case ends the command
+//! with one sentence; nothing here concerns a single scanned path.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rusqlite::ErrorCode;
+
+/// Why the catalog could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogError {
+    /// Another process holds the lock.
+    #[error("the catalog {} is in use by {holder}", path.display())]
+    Locked {
+        /// The catalog.
+        path: PathBuf,
+        /// Process id and command of the holder.
+        holder: String,
+    },
+    /// There is no catalog yet.
+    #[error("there is no catalog at {}: run `dupescan scan PATH` first", .0.display())]
+    Missing(PathBuf),
+    /// The file is a SQLite database, but not a catalog.
+    #[error("it is a SQLite database, but not a dupescan catalog")]
+    Foreign,
+    /// Written by a newer dupescan.
+    #[error("it has schema version {found}, and this dupescan knows versions up to {known}: use a newer dupescan")]
+    Newer {
+        /// Version found in the file.
+        found: i32,
+        /// Highest version this program knows.
+        known: i32,
+    },
+    /// The linked SQLite has a known corruption bug.
+    #[error("SQLite {0} is too old: 3.51.3 or newer is needed")]
+    OldSqlite(&'static str),
+    /// On a filesystem where WAL mode is not safe.
+    #[error("the catalog {} would lie on a network or FUSE filesystem ({fstype}), where SQLite's locks cannot be trusted: choose a local place with --db", path.display())]
+    NotLocal {
+        /// The catalog.
+        path: PathBuf,
+        /// Type of the filesystem.
+        fstype: String,
+    },
+    /// A file operation beside SQLite failed.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// SQLite's own error.
+    #[error(transparent)]
+    Sqlite(#[from] rusqlite::Error),
+    /// Any of the above, with the catalog's path in front.
+    #[error("cannot use the catalog {}: {source}", path.display())]
+    At {
+        /// The catalog.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: Box<CatalogError>,
+    },
+    /// The writer thread is gone; its own error was reported before.
+    #[error("the catalog can no longer be written")]
+    WriterGone,
+    /// The root to act on is not in the catalog.
+    #[error("{} is not a root of this catalog (`dupescan status` lists them)", .0.display())]
+    NoSuchRoot(PathBuf),
+    /// A root already lies at the path a root should move to.
+    #[error("{} overlaps the root {}", path.display(), root.display())]
+    Overlap {
+        /// The path that was given.
+        path: PathBuf,
+        /// The root it overlaps.
+        root: PathBuf,
+    },
+}
+
+impl CatalogError {
+    /// Puts the catalog's path in front of an error that does not name it.
+    #[must_use]
+    pub fn at(self, path: &Path) -> Self {
+        match self {
+            Self::Locked { .. }
+            | Self::Missing(_)
+            | Self::NotLocal { .. }
+            | Self::Io { .. }
+            | Self::At { .. }
+            | Self::NoSuchRoot(_)
+            | Self::Overlap { .. } => self,
+            other => Self::At {
+                path: path.to_owned(),
+                source: Box::new(other),
+            },
+        }
+    }
+
+    /// Whether a long query was stopped on purpose.
+    pub fn is_interrupted(&self) -> bool {
+        match self {
+            Self::Sqlite(error) => {
+                error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted)
+            }
+            Self::At { source, .. } => source.is_interrupted(),
+            _ => false,
+        }
+    }
+}

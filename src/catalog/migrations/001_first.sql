@@ -1,0 +1,138 @@
+-- What holds for the whole catalog: exactly one row.
+CREATE TABLE catalog (
+    id            INTEGER PRIMARY KEY CHECK (id = 1),
+    algorithm     TEXT    NOT NULL CHECK (algorithm IN ('sha256', 'sha512', 'sha3-256', 'blake3')),
+    probe_version INTEGER NOT NULL,
+    unsettled     INTEGER NOT NULL CHECK (unsettled IN (0, 1)),
+    created_at    INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE volumes (
+    id            INTEGER PRIMARY KEY,
+    identity      TEXT    NOT NULL UNIQUE,
+    fstype        TEXT    NOT NULL,
+    stable_inodes INTEGER NOT NULL CHECK (stable_inodes IN (0, 1)),
+    last_seen     INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE roots (
+    id         INTEGER PRIMARY KEY,
+    path       BLOB    NOT NULL UNIQUE CHECK (length(path) > 0),
+    volume     INTEGER NOT NULL REFERENCES volumes,
+    follow     INTEGER NOT NULL DEFAULT 0 CHECK (follow IN (0, 1)),
+    folders    INTEGER NOT NULL DEFAULT 0 CHECK (folders >= 0),
+    files      INTEGER NOT NULL DEFAULT 0 CHECK (files >= 0),
+    bytes      INTEGER NOT NULL DEFAULT 0 CHECK (bytes >= 0),
+    created_at INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE scans (
+    id           INTEGER PRIMARY KEY AUTOINCREMENT,
+    root         INTEGER NOT NULL REFERENCES roots ON DELETE CASCADE,
+    subpath      BLOB    NOT NULL DEFAULT x'',
+    state        TEXT    NOT NULL CHECK (state IN ('running', 'interrupted', 'complete', 'failed', 'superseded')),
+    stage        TEXT    NOT NULL CHECK (stage IN ('list', 'probe', 'hash', 'settle')),
+    mode         TEXT    NOT NULL CHECK (mode IN ('all', 'folders', 'files', 'retry')),
+    algorithm    TEXT    NOT NULL CHECK (algorithm IN ('sha256', 'sha512', 'sha3-256', 'blake3')),
+    options      TEXT    NOT NULL,
+    folders      INTEGER NOT NULL DEFAULT 0,
+    files        INTEGER NOT NULL DEFAULT 0,
+    bytes        INTEGER NOT NULL DEFAULT 0,
+    added        INTEGER NOT NULL DEFAULT 0,
+    changed      INTEGER NOT NULL DEFAULT 0,
+    ctime_only   INTEGER NOT NULL DEFAULT 0,
+    restored     INTEGER NOT NULL DEFAULT 0,
+    removed      INTEGER NOT NULL DEFAULT 0,
+    probed       INTEGER NOT NULL DEFAULT 0,
+    hashed       INTEGER NOT NULL DEFAULT 0,
+    bytes_read   INTEGER NOT NULL DEFAULT 0,
+    faults       INTEGER NOT NULL DEFAULT 0,
+    groups       INTEGER,
+    copies       INTEGER,
+    reclaimable  INTEGER,
+    undetermined INTEGER,
+    started_at   INTEGER NOT NULL,
+    updated_at   INTEGER NOT NULL,
+    finished_at  INTEGER
+) STRICT;
+
+CREATE INDEX scans_by_root ON scans (root);
+
+CREATE TABLE folders (
+    id          INTEGER PRIMARY KEY,
+    root        INTEGER NOT NULL REFERENCES roots,
+    parent      INTEGER REFERENCES folders,
+    name        BLOB    NOT NULL,
+    volume      INTEGER REFERENCES volumes,
+    mount_point INTEGER NOT NULL DEFAULT 0 CHECK (mount_point IN (0, 1)),
+    visited_in  INTEGER,
+    listed_in   INTEGER,
+    mtime_ns    INTEGER,
+    ctime_ns    INTEGER,
+    first_scan  INTEGER NOT NULL,
+    removed_in  INTEGER,
+    CHECK ((parent IS NULL) = (length(name) = 0))
+) STRICT;
+
+CREATE UNIQUE INDEX folders_by_parent ON folders (parent, name);
+CREATE INDEX folders_by_root ON folders (root);
+
+CREATE TABLE files (
+    folder     INTEGER NOT NULL REFERENCES folders,
+    name       BLOB    NOT NULL CHECK (length(name) > 0),
+    size       INTEGER NOT NULL CHECK (size >= 0),
+    allocated  INTEGER NOT NULL CHECK (allocated >= 0),
+    mtime_ns   INTEGER NOT NULL,
+    ctime_ns   INTEGER NOT NULL,
+    ino        INTEGER,
+    nlink      INTEGER NOT NULL,
+    probe      INTEGER,
+    digest     BLOB CHECK (length(digest) IN (32, 64)),
+    compared   INTEGER,
+    settled_in INTEGER,
+    hashed_in  INTEGER,
+    racy       INTEGER NOT NULL DEFAULT 0 CHECK (racy IN (0, 1)),
+    first_scan INTEGER NOT NULL,
+    removed_in INTEGER,
+    PRIMARY KEY (folder, name)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE faults (
+    id       INTEGER PRIMARY KEY AUTOINCREMENT,
+    root     INTEGER NOT NULL REFERENCES roots,
+    folder   INTEGER NOT NULL REFERENCES folders,
+    name     BLOB    NOT NULL,
+    scan     INTEGER NOT NULL,
+    step     TEXT    NOT NULL,
+    class    TEXT    NOT NULL CHECK (class IN ('transient', 'changed', 'vanished', 'permanent', 'fatal')),
+    errno    INTEGER,
+    attempts INTEGER NOT NULL CHECK (attempts > 0),
+    first_at INTEGER NOT NULL,
+    last_at  INTEGER NOT NULL,
+    message  TEXT    NOT NULL,
+    hint     TEXT    NOT NULL,
+    UNIQUE (folder, name)
+) STRICT;
+
+CREATE INDEX faults_by_root ON faults (root);
+
+-- For people who open the catalog with sqlite3: whole paths instead of ids.
+CREATE VIEW folder_paths (folder, root, path) AS
+    WITH RECURSIVE below (folder, root, path) AS (
+        SELECT folders.id, roots.id, rtrim(CAST(roots.path AS TEXT), '/')
+          FROM roots JOIN folders ON folders.root = roots.id AND folders.parent IS NULL
+        UNION ALL
+        SELECT folders.id, below.root, below.path || '/' || CAST(folders.name AS TEXT)
+          FROM below JOIN folders ON folders.parent = below.folder
+    )
+    SELECT folder, root, path FROM below;
+
+CREATE VIEW live_files (path, size, mtime, digest, folder, name) AS
+    SELECT folder_paths.path || '/' || CAST(files.name AS TEXT),
+           files.size,
+           datetime(files.mtime_ns / 1000000000, 'unixepoch'),
+           lower(hex(files.digest)),
+           files.folder,
+           files.name
+      FROM files JOIN folder_paths USING (folder)
+     WHERE files.removed_in IS NULL;

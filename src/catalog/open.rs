@@ -1,0 +1,322 @@
+//! Opening the catalog: for exclusive writing or for reading, with the
+//! pragmas that every connection needs.
+
+use std::ffi::OsString;
+use std::fs::{DirBuilder, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use super::lock::{Lock, lock_path};
+use super::{CatalogError, PROBE_VERSION, schema};
+use crate::model::{Algorithm, Timestamp};
+
+/// How long a statement waits for another process's short locks.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// SQLite 3.51.3 fixed a WAL-reset bug that could corrupt a database.
+const MIN_SQLITE: i32 = 3_051_003;
+
+/// The one connection that may change the catalog, together with its lock.
+pub struct Exclusive {
+    pub(super) connection: Connection,
+    lock: Lock,
+    path: PathBuf,
+}
+
+impl Exclusive {
+    /// Opens the catalog for `command`, creating it (mode 0600) with
+    /// `algorithm` where there is none.
+    pub fn open_or_create(
+        path: &Path,
+        command: &str,
+        algorithm: Algorithm,
+    ) -> Result<Self, CatalogError> {
+        create_parent(path)?;
+        let lock = Lock::take(path, command)?;
+        create_private(path)?;
+        Self::open_locked(path, lock, algorithm).map_err(|error| error.at(path))
+    }
+
+    /// Opens an existing catalog for `command`.
+    pub fn open(path: &Path, command: &str) -> Result<Self, CatalogError> {
+        require(path)?;
+        let lock = Lock::take(path, command)?;
+        Self::open_locked(path, lock, Algorithm::Sha256).map_err(|error| error.at(path))
+    }
+
+    fn open_locked(path: &Path, lock: Lock, algorithm: Algorithm) -> Result<Self, CatalogError> {
+        check_sqlite()?;
+        let mut connection = Connection::open_with_flags(
+            path,
+            OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+        )?;
+        let found = schema::version(&connection)?;
+        if found == 0 {
+            connection.pragma_update(None, "page_size", 8192)?;
+        }
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        connection.pragma_update(None, "synchronous", "NORMAL")?;
+        connection.pragma_update(None, "cache_size", -8192)?;
+        configure(&connection)?;
+        temp_files_beside(&connection, path)?;
+        schema::migrate(&mut connection)?;
+        connection.execute(
+            "INSERT INTO catalog (id, algorithm, probe_version, unsettled, created_at)
+             VALUES (1, ?1, ?2, 0, ?3) ON CONFLICT DO NOTHING",
+            (algorithm.name(), PROBE_VERSION, Timestamp::now().0),
+        )?;
+        Ok(Self {
+            connection,
+            lock,
+            path: path.to_owned(),
+        })
+    }
+
+    /// Where the catalog lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Another connection to the same file, for reading only.
+    pub fn reader(&self) -> Result<ReadOnly, CatalogError> {
+        ReadOnly::open(&self.path)
+    }
+
+    /// Splits into what the writer thread needs and the lock to keep.
+    pub(super) fn into_parts(self) -> (Connection, Lock) {
+        (self.connection, self.lock)
+    }
+}
+
+/// A connection that cannot change the catalog.
+pub struct ReadOnly {
+    pub(super) connection: Connection,
+}
+
+impl ReadOnly {
+    /// Opens an existing catalog; works while a scan writes to it, and on
+    /// read-only media.
+    pub fn open(path: &Path) -> Result<Self, CatalogError> {
+        require(path)?;
+        Self::try_open(path).map_err(|error| error.at(path))
+    }
+
+    fn try_open(path: &Path) -> Result<Self, CatalogError> {
+        check_sqlite()?;
+        let connection = match open_read_only(path, "mode=ro") {
+            // A read-only folder cannot hold the -shm file. Without a -wal
+            // nothing is missing from the main file, and nobody can write it.
+            Err(CatalogError::Sqlite(error)) if is_cant_open(&error) && !has_wal(path) => {
+                open_read_only(path, "immutable=1")?
+            }
+            other => other?,
+        };
+        if schema::version(&connection)? == 0 {
+            return Err(CatalogError::Foreign);
+        }
+        Ok(Self { connection })
+    }
+
+    /// Makes long queries stop with an error once `stopped` says so.
+    pub fn interrupt_when<F: FnMut() -> bool + Send + 'static>(
+        &mut self,
+        stopped: F,
+    ) -> Result<(), CatalogError> {
+        self.connection.progress_handler(10_000, Some(stopped))?;
+        Ok(())
+    }
+}
+
+fn open_read_only(path: &Path, mode: &str) -> Result<Connection, CatalogError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_URI
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(file_uri(path, mode), flags)?;
+    connection.pragma_update(None, "cache_size", -1024)?;
+    configure(&connection)?;
+    // On read-only media sorts spill to the system's folder instead.
+    temp_files_beside(&connection, path).ok();
+    // The first read of a WAL catalog needs its -shm: find out now.
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+    Ok(connection)
+}
+
+/// A `file:` URI with every byte outside the unreserved set escaped.
+fn file_uri(path: &Path, mode: &str) -> String {
+    use std::fmt::Write;
+    use std::os::unix::ffi::OsStrExt;
+    let mut uri = "file:".to_owned();
+    for &byte in path.as_os_str().as_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte) {
+            uri.push(char::from(byte));
+        } else {
+            write!(uri, "%{byte:02X}").expect("writing to a String cannot fail");
+        }
+    }
+    uri + "?" + mode
+}
+
+fn configure(connection: &Connection) -> Result<(), CatalogError> {
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "trusted_schema", false)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    Ok(())
+}
+
+/// Sorts spill to disk; beside the catalog there is room, in /tmp often not.
+/// The pragma is deprecated in favour of an environment variable, which a
+/// program with threads cannot set safely.
+fn temp_files_beside(connection: &Connection, path: &Path) -> Result<(), CatalogError> {
+    if let Some(folder) = path.parent().and_then(Path::to_str).filter(|f| !f.is_empty()) {
+        connection.pragma_update(None, "temp_store_directory", folder)?;
+    }
+    Ok(())
+}
+
+fn check_sqlite() -> Result<(), CatalogError> {
+    if rusqlite::version_number() < MIN_SQLITE {
+        return Err(CatalogError::OldSqlite(rusqlite::version()));
+    }
+    Ok(())
+}
+
+fn require(path: &Path) -> Result<(), CatalogError> {
+    match path.try_exists() {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(CatalogError::Missing(path.to_owned())),
+        Err(source) => Err(CatalogError::Io {
+            path: path.to_owned(),
+            source,
+        }),
+    }
+}
+
+fn create_parent(path: &Path) -> Result<(), CatalogError> {
+    let Some(parent) = path.parent().filter(|p| !p.as_os_str().is_empty()) else {
+        return Ok(());
+    };
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(parent)
+        .map_err(|source| CatalogError::Io {
+            path: parent.to_owned(),
+            source,
+        })
+}
+
+/// Creates the file with private permissions before SQLite opens it; SQLite
+/// gives its side files the same.
+fn create_private(path: &Path) -> Result<(), CatalogError> {
+    match OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+    {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(source) => Err(CatalogError::Io {
+            path: path.to_owned(),
+            source,
+        }),
+    }
+}
+
+fn is_cant_open(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly)
+    )
+}
+
+fn has_wal(path: &Path) -> bool {
+    std::fs::metadata(with_suffix(path, "-wal")).is_ok_and(|wal| wal.len() > 0)
+}
+
+/// The files that belong to a catalog; a scan leaves them out.
+pub fn own_files(catalog: &Path) -> [PathBuf; 5] {
+    [
+        catalog.to_owned(),
+        with_suffix(catalog, "-wal"),
+        with_suffix(catalog, "-shm"),
+        with_suffix(catalog, "-journal"),
+        lock_path(catalog),
+    ]
+}
+
+pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(suffix);
+    name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn version_of(path: &Path) -> i32 {
+        schema::version(&ReadOnly::open(path).unwrap().connection).unwrap()
+    }
+
+    #[test]
+    fn a_new_catalog_is_private_and_has_the_current_version() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a b%?#/catalog.db");
+        let catalog = Exclusive::open_or_create(&path, "scan", Algorithm::Blake3).unwrap();
+        assert_eq!(version_of(&path), schema::VERSION);
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        drop(catalog);
+        assert_eq!(version_of(&path), schema::VERSION);
+    }
+
+    #[test]
+    fn a_newer_catalog_is_refused_and_stays_byte_identical() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("catalog.db");
+        let catalog = Exclusive::open_or_create(&path, "scan", Algorithm::Sha256).unwrap();
+        catalog
+            .connection
+            .pragma_update(None, "user_version", schema::VERSION + 1)
+            .unwrap();
+        drop(catalog);
+        let before = std::fs::read(&path).unwrap();
+        let error = Exclusive::open(&path, "scan").err().unwrap().to_string();
+        assert!(error.contains("newer dupescan"), "{error}");
+        assert!(ReadOnly::open(&path).is_err());
+        assert_eq!(std::fs::read(&path).unwrap(), before);
+    }
+
+    #[test]
+    fn a_foreign_database_and_a_text_file_are_refused_untouched() {
+        let folder = tempfile::tempdir().unwrap();
+        let foreign = folder.path().join("foreign.db");
+        Connection::open(&foreign)
+            .unwrap()
+            .execute_batch("CREATE TABLE t (x)")
+            .unwrap();
+        let text = folder.path().join("notes.txt");
+        std::fs::write(&text, "not a database, but long enough to look at".repeat(30)).unwrap();
+        for path in [foreign, text] {
+            let before = std::fs::read(&path).unwrap();
+            assert!(Exclusive::open_or_create(&path, "scan", Algorithm::Sha256).is_err());
+            assert!(ReadOnly::open(&path).is_err());
+            assert_eq!(std::fs::read(&path).unwrap(), before, "{path:?}");
+        }
+    }
+
+    #[test]
+    fn readers_cannot_write() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("catalog.db");
+        let catalog = Exclusive::open_or_create(&path, "scan", Algorithm::Sha256).unwrap();
+        let reader = catalog.reader().unwrap();
+        assert!(reader.connection.execute("DELETE FROM catalog", []).is_err());
+    }
+}

@@ -1,0 +1,139 @@
+//! What a listing compares a folder with, and which folders a resumed or
+//! overflowing listing still has to visit.
+
+use std::ffi::OsString;
+
+use rusqlite::params;
+
+use super::records::FileState;
+use super::rows::{self, unsigned};
+use super::{CatalogError, ReadOnly};
+use crate::model::{FolderId, RootId, ScanId};
+
+/// A file row of one folder.
+#[derive(Debug, Clone)]
+pub struct KnownFile {
+    /// Its name.
+    pub name: OsString,
+    /// The state the row describes.
+    pub state: FileState,
+    /// Whether the state was too fresh to be trusted.
+    pub racy: bool,
+    /// Whether it is flagged removed.
+    pub removed: bool,
+}
+
+/// A subfolder row of one folder.
+#[derive(Debug, Clone)]
+pub struct KnownFolder {
+    /// Its id.
+    pub id: FolderId,
+    /// Its name.
+    pub name: OsString,
+    /// Whether it is flagged removed.
+    pub removed: bool,
+    /// Whether a filesystem was mounted on it.
+    pub mount_point: bool,
+}
+
+impl ReadOnly {
+    /// The file rows of a folder, by name.
+    pub fn files_of(&self, folder: FolderId) -> Result<Vec<KnownFile>, CatalogError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT name, size, mtime_ns, ctime_ns, ino, racy, removed_in IS NOT NULL
+               FROM files WHERE folder = ?1 ORDER BY name",
+        )?;
+        let rows = statement.query_map([folder.0], |row| {
+            Ok(KnownFile {
+                name: rows::name(row, 0)?,
+                state: FileState {
+                    size: unsigned(row.get(1)?),
+                    mtime_ns: row.get(2)?,
+                    ctime_ns: row.get(3)?,
+                    ino: row.get::<_, Option<i64>>(4)?.map(i64::cast_unsigned),
+                },
+                racy: row.get(5)?,
+                removed: row.get(6)?,
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// The subfolder rows of a folder, by name.
+    pub fn subfolders_of(&self, folder: FolderId) -> Result<Vec<KnownFolder>, CatalogError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT id, name, removed_in IS NOT NULL, mount_point
+               FROM folders WHERE parent = ?1 ORDER BY name",
+        )?;
+        let rows = statement.query_map([folder.0], |row| {
+            Ok(KnownFolder {
+                id: FolderId(row.get(0)?),
+                name: rows::name(row, 1)?,
+                removed: row.get(2)?,
+                mount_point: row.get(3)?,
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Folders that `scan` has found but not visited: the parent is listed,
+    /// the folder itself is not.
+    pub fn pending_folders(
+        &self,
+        scan: ScanId,
+        root: RootId,
+        limit: u32,
+    ) -> Result<Vec<FolderId>, CatalogError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT folders.id FROM folders JOIN folders AS parents ON parents.id = folders.parent
+              WHERE folders.root = ?2 AND parents.listed_in = ?1
+                AND folders.visited_in IS NOT ?1 AND folders.removed_in IS NULL
+              LIMIT ?3",
+        )?;
+        let rows = statement.query_map(params![scan.0, root.0, limit], |row| {
+            row.get(0).map(FolderId)
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Folders that `scan` has listed, in id order after `after`.
+    pub fn listed_folders(
+        &self,
+        scan: ScanId,
+        root: RootId,
+        after: FolderId,
+        limit: u32,
+    ) -> Result<Vec<FolderId>, CatalogError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT id FROM folders
+              WHERE root = ?2 AND id > ?3 AND listed_in = ?1 AND removed_in IS NULL
+              ORDER BY id LIMIT ?4",
+        )?;
+        let rows = statement.query_map(params![scan.0, root.0, after.0, limit], |row| {
+            row.get(0).map(FolderId)
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// The (mtime, ctime) a folder had when it was listed; `None` when they
+    /// were too fresh to compare with.
+    pub fn folder_times(&self, folder: FolderId) -> Result<Option<(i64, i64)>, CatalogError> {
+        let times = self
+            .connection
+            .prepare_cached("SELECT mtime_ns, ctime_ns FROM folders WHERE id = ?1")?
+            .query_row([folder.0], |row| {
+                let mtime: Option<i64> = row.get(0)?;
+                let ctime: Option<i64> = row.get(1)?;
+                Ok(mtime.zip(ctime))
+            })?;
+        Ok(times)
+    }
+
+    /// Whether `scan` has visited a folder already.
+    pub fn is_visited(&self, folder: FolderId, scan: ScanId) -> Result<bool, CatalogError> {
+        Ok(self
+            .connection
+            .prepare_cached("SELECT visited_in IS ?2 FROM folders WHERE id = ?1")?
+            .query_row(params![folder.0, scan.0], |row| row.get(0))?)
+    }
+}

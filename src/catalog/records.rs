@@ -1,0 +1,189 @@
+//! What work items learned, on its way to the writer. Every record can be
+//! applied twice without harm.
+
+use std::ffi::OsString;
+
+use crate::fault::Fault;
+use crate::model::{Digest, FileMeta, FolderId, Probe, RootId, ScanId, VolumeId};
+
+/// One thing learned.
+#[derive(Debug)]
+pub enum Record {
+    /// A folder was listed completely.
+    Listed(Box<FolderListing>),
+    /// A folder was looked at in this scan, but its listing did not change:
+    /// it is out of scope, or a resumed scan had listed it before.
+    Visited {
+        /// The folder.
+        folder: FolderId,
+        /// The scan.
+        scan: ScanId,
+    },
+    /// What reading files showed.
+    Files {
+        /// The scan that read them.
+        scan: ScanId,
+        /// Bytes read for this record.
+        bytes_read: u64,
+        /// One entry per copy.
+        results: Vec<FileResult>,
+    },
+    /// A path that could not be dealt with, for good.
+    Fault(Box<FaultRecord>),
+}
+
+impl Record {
+    /// About how many rows the record touches, for batching.
+    pub(super) fn weight(&self) -> usize {
+        match self {
+            Self::Listed(listing) => 1 + listing.files.len() + listing.vanished.len(),
+            Self::Visited { .. } | Self::Fault(_) => 1,
+            Self::Files { results, .. } => results.iter().map(|r| r.names.len()).sum(),
+        }
+    }
+}
+
+/// The difference between a folder and what the catalog held for it.
+#[derive(Debug)]
+pub struct FolderListing {
+    /// The scan that listed it.
+    pub scan: ScanId,
+    /// Its root.
+    pub root: RootId,
+    /// The folder.
+    pub folder: FolderId,
+    /// The volume it lies on.
+    pub volume: VolumeId,
+    /// Whether another filesystem is mounted on it.
+    pub mount_point: bool,
+    /// The folder's (mtime, ctime) before it was read; `None` when they are
+    /// too fresh to tell a later change from this state.
+    pub times: Option<(i64, i64)>,
+    /// New, changed and returning files.
+    pub files: Vec<FileChange>,
+    /// Names that the folder no longer holds.
+    pub vanished: Vec<OsString>,
+    /// Subfolders the catalog did not know.
+    pub new_folders: Vec<NewFolder>,
+    /// Subfolders that were flagged removed and are back.
+    pub returned_folders: Vec<FolderId>,
+    /// Subfolders that are gone, with everything below them.
+    pub vanished_folders: Vec<FolderId>,
+    /// What the summary counts.
+    pub counts: ListingCounts,
+}
+
+/// Figures of one listing, added up per scan.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ListingCounts {
+    /// Files seen.
+    pub files: u64,
+    /// Bytes in them.
+    pub bytes: u64,
+    /// Files seen for the first time.
+    pub added: u64,
+    /// Files whose metadata moved.
+    pub changed: u64,
+    /// Those of `changed` where only the ctime moved.
+    pub ctime_only: u64,
+    /// Files that were flagged removed and are back.
+    pub restored: u64,
+}
+
+/// A subfolder seen for the first time; its id was allocated in memory.
+#[derive(Debug)]
+pub struct NewFolder {
+    /// The id it gets.
+    pub id: FolderId,
+    /// Its name.
+    pub name: OsString,
+}
+
+/// A file row to write.
+#[derive(Debug)]
+pub struct FileChange {
+    /// The file's name.
+    pub name: OsString,
+    /// Its metadata now.
+    pub meta: FileMeta,
+    /// Its inode, where the volume's inode numbers are stable.
+    pub ino: Option<u64>,
+    /// Whether the stored probe and digest still belong to the file.
+    pub keeps_digest: bool,
+    /// Size of the live row it replaces; `None` for a new or returning one.
+    pub replaces: Option<u64>,
+}
+
+/// The state of a file that a probe or digest belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileState {
+    /// Length in bytes.
+    pub size: u64,
+    /// Modification time.
+    pub mtime_ns: i64,
+    /// Change time.
+    pub ctime_ns: i64,
+    /// Inode, where the volume's inode numbers are stable.
+    pub ino: Option<u64>,
+}
+
+/// What reading one copy showed; stored only on rows that are still in
+/// `state`.
+#[derive(Debug)]
+pub struct FileResult {
+    /// All known names of the copy.
+    pub names: Vec<(FolderId, OsString)>,
+    /// The state before and after the read.
+    pub state: FileState,
+    /// What was learned.
+    pub outcome: FileOutcome,
+}
+
+/// What was learned about one copy.
+#[derive(Debug)]
+pub enum FileOutcome {
+    /// Head and tail were hashed.
+    Probed {
+        /// Their hash.
+        probe: Probe,
+        /// Whether the file was too fresh to trust its times.
+        racy: bool,
+    },
+    /// The whole content was hashed, or compared with one that was.
+    Digested {
+        /// The digest.
+        digest: Digest,
+        /// Number of the comparison that the copy took part in.
+        compared: Option<i64>,
+        /// Whether the file was too fresh to trust its times.
+        racy: bool,
+    },
+    /// Different from every other file of its size and probe.
+    Settled {
+        /// Whether the file was too fresh to trust its times.
+        racy: bool,
+    },
+    /// The file is no longer in the state the catalog holds: this is the new one.
+    Changed(FileMeta),
+    /// The folder is there, the file is not.
+    Vanished,
+}
+
+/// A fault that is out of retries.
+#[derive(Debug)]
+pub struct FaultRecord {
+    /// The scan.
+    pub scan: ScanId,
+    /// The root of the path.
+    pub root: RootId,
+    /// The folder.
+    pub folder: FolderId,
+    /// The name in it; empty for the folder itself.
+    pub name: OsString,
+    /// What went wrong.
+    pub fault: Fault,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// When the first attempt failed.
+    pub first_at: crate::model::Timestamp,
+}

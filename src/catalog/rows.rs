@@ -1,0 +1,67 @@
+//! Conversions between Rust values and column values: names are BLOBs, sizes
+//! saturate, inode numbers keep their bit pattern.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use rusqlite::Row;
+
+use crate::model::{Algorithm, Digest};
+
+/// The bytes of a name, to be bound as a BLOB.
+pub(super) fn blob(name: &OsStr) -> &[u8] {
+    name.as_bytes()
+}
+
+/// The bytes of a path, to be bound as a BLOB.
+pub(super) fn path_blob(path: &Path) -> &[u8] {
+    path.as_os_str().as_bytes()
+}
+
+/// Column `index` as a name.
+pub(super) fn name(row: &Row<'_>, index: usize) -> rusqlite::Result<OsString> {
+    row.get::<_, Vec<u8>>(index).map(OsString::from_vec)
+}
+
+/// Column `index` as a path.
+pub(super) fn path(row: &Row<'_>, index: usize) -> rusqlite::Result<PathBuf> {
+    name(row, index).map(PathBuf::from)
+}
+
+/// A size or count as SQLite stores it.
+pub(super) fn signed(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+/// A column that a CHECK keeps non-negative.
+pub(super) fn unsigned(value: i64) -> u64 {
+    u64::try_from(value).unwrap_or(0)
+}
+
+/// Column `index` as a digest.
+pub(super) fn digest(row: &Row<'_>, index: usize) -> rusqlite::Result<Option<Digest>> {
+    let raw: Option<Vec<u8>> = row.get(index)?;
+    Ok(raw.as_deref().and_then(Digest::from_bytes))
+}
+
+/// Column `index` as a word of an enumeration.
+pub(super) fn word<T>(
+    row: &Row<'_>,
+    index: usize,
+    parse: impl FnOnce(&str) -> Option<T>,
+) -> rusqlite::Result<T> {
+    let text: String = row.get(index)?;
+    parse(&text).ok_or_else(|| {
+        rusqlite::Error::FromSqlConversionFailure(
+            index,
+            rusqlite::types::Type::Text,
+            format!("unknown word {text:?}").into(),
+        )
+    })
+}
+
+/// Column `index` as an algorithm.
+pub(super) fn algorithm(row: &Row<'_>, index: usize) -> rusqlite::Result<Algorithm> {
+    word(row, index, |text| text.parse().ok())
+}

@@ -1,0 +1,256 @@
+//! The one thread that writes during a scan. Records arrive through a bounded
+//! channel and are committed in batches; each commit is a checkpoint that a
+//! resume can start from.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+use rusqlite::{Connection, Transaction};
+
+use super::apply::{Sums, apply};
+use super::lock::Lock;
+use super::records::Record;
+use super::{CatalogError, Exclusive};
+use crate::model::FolderId;
+
+/// Records waiting for the writer; enough to ride out a slow commit.
+const CHANNEL: usize = 256;
+/// With synchronous=NORMAL only a checkpoint makes commits survive a power
+/// cut, so at most this much work can be lost to one.
+const CHECKPOINT: Duration = Duration::from_secs(10);
+
+/// A task that runs on the write connection, in a transaction of its own.
+type Task = Box<dyn FnOnce(&Transaction<'_>) -> Result<(), CatalogError> + Send>;
+
+enum Message {
+    Record(Record),
+    Task(Task, Sender<Result<(), CatalogError>>),
+    Flush(Sender<()>),
+    /// Not left to the channel's end: a worker stuck in the kernel keeps its
+    /// handle for ever.
+    Finish,
+}
+
+/// The writer thread and the catalog's lock.
+pub struct Writer {
+    handle: WriterHandle,
+    thread: JoinHandle<Result<(), CatalogError>>,
+    died: Receiver<()>,
+    path: PathBuf,
+    _lock: Lock,
+}
+
+/// Sends records to the writer; cheap to clone, safe from any thread.
+#[derive(Clone)]
+pub struct WriterHandle {
+    sender: Sender<Message>,
+    next_folder: Arc<AtomicI64>,
+}
+
+impl Writer {
+    /// Starts the thread. A transaction is committed after `batch_rows` rows
+    /// or `batch_time`, whichever comes first.
+    pub fn start(
+        catalog: Exclusive,
+        batch_rows: usize,
+        batch_time: Duration,
+    ) -> Result<Self, CatalogError> {
+        let path = catalog.path().to_owned();
+        let (connection, lock) = catalog.into_parts();
+        let highest: i64 =
+            connection.query_row("SELECT coalesce(max(id), 0) FROM folders", [], |row| {
+                row.get(0)
+            })?;
+        let (sender, receiver) = bounded(CHANNEL);
+        let (alive, died) = bounded(0);
+        let thread = std::thread::Builder::new()
+            .name("dupescan-writer".to_owned())
+            .spawn(move || {
+                let _dropped_on_exit = alive;
+                Batcher::new(connection, batch_rows, batch_time).run(&receiver)
+            })
+            .map_err(|source| CatalogError::Io {
+                path: path.clone(),
+                source,
+            })?;
+        Ok(Self {
+            handle: WriterHandle {
+                sender,
+                next_folder: Arc::new(AtomicI64::new(highest + 1)),
+            },
+            thread,
+            died,
+            path,
+            _lock: lock,
+        })
+    }
+
+    /// A handle to send records with.
+    pub fn handle(&self) -> WriterHandle {
+        self.handle.clone()
+    }
+
+    /// A channel that disconnects when the writer thread has ended.
+    pub fn died(&self) -> &Receiver<()> {
+        &self.died
+    }
+
+    /// Commits what was sent before, moves the WAL into the main file and
+    /// ends the thread. Handles that live on get an error when used.
+    pub fn finish(self) -> Result<(), CatalogError> {
+        // Where the thread ended before, joining it gives its error.
+        self.handle.post(Message::Finish).ok();
+        match self.thread.join() {
+            Ok(result) => result.map_err(|error| error.at(&self.path)),
+            Err(_) => Err(CatalogError::WriterGone),
+        }
+    }
+}
+
+impl WriterHandle {
+    /// Hands over a record; blocks while the writer is behind.
+    pub fn send(&self, record: Record) -> Result<(), CatalogError> {
+        self.post(Message::Record(record))
+    }
+
+    /// Returns when everything sent before is committed.
+    pub fn flush(&self) -> Result<(), CatalogError> {
+        let (reply, done) = bounded(1);
+        self.post(Message::Flush(reply))?;
+        done.recv().map_err(|_| CatalogError::WriterGone)
+    }
+
+    /// Runs `task` after everything sent before, in a transaction of its own,
+    /// and returns its result after the commit.
+    pub(super) fn run<T: Send + 'static>(
+        &self,
+        task: impl FnOnce(&Transaction<'_>) -> Result<T, CatalogError> + Send + 'static,
+    ) -> Result<T, CatalogError> {
+        let (value_in, value_out) = bounded(1);
+        let (reply, done) = bounded(1);
+        let task: Task = Box::new(move |transaction| {
+            let value = task(transaction)?;
+            // The caller waits below; the channel has room for this value.
+            value_in.send(value).map_err(|_| CatalogError::WriterGone)
+        });
+        self.post(Message::Task(task, reply))?;
+        done.recv().map_err(|_| CatalogError::WriterGone)??;
+        value_out.recv().map_err(|_| CatalogError::WriterGone)
+    }
+
+    /// An id for a folder that the catalog does not know yet.
+    pub fn allocate_folder(&self) -> FolderId {
+        FolderId(self.next_folder.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn post(&self, message: Message) -> Result<(), CatalogError> {
+        self.sender
+            .send(message)
+            .map_err(|_| CatalogError::WriterGone)
+    }
+}
+
+/// Collects records into transactions.
+struct Batcher {
+    connection: Connection,
+    batch_rows: usize,
+    batch_time: Duration,
+    pending: Vec<Record>,
+    rows: usize,
+    oldest: Option<Instant>,
+    last_checkpoint: Instant,
+}
+
+impl Batcher {
+    fn new(connection: Connection, batch_rows: usize, batch_time: Duration) -> Self {
+        Self {
+            connection,
+            batch_rows,
+            batch_time,
+            pending: Vec::new(),
+            rows: 0,
+            oldest: None,
+            last_checkpoint: Instant::now(),
+        }
+    }
+
+    /// Runs until every handle is gone or the catalog fails.
+    fn run(mut self, messages: &Receiver<Message>) -> Result<(), CatalogError> {
+        loop {
+            let message = match self.oldest {
+                None => messages.recv().ok(),
+                Some(since) => match messages.recv_deadline(since + self.batch_time) {
+                    Ok(message) => Some(message),
+                    Err(crossbeam_channel::RecvTimeoutError::Timeout) => {
+                        self.commit()?;
+                        continue;
+                    }
+                    Err(crossbeam_channel::RecvTimeoutError::Disconnected) => None,
+                },
+            };
+            match message {
+                Some(Message::Record(record)) => self.add(record)?,
+                Some(Message::Flush(reply)) => {
+                    self.commit()?;
+                    // A caller that stopped waiting is no reason to fail.
+                    reply.send(()).ok();
+                }
+                Some(Message::Task(task, reply)) => {
+                    self.commit()?;
+                    reply.send(self.run_task(task)).ok();
+                }
+                Some(Message::Finish) | None => break,
+            }
+        }
+        self.commit()?;
+        self.checkpoint("TRUNCATE")
+    }
+
+    fn add(&mut self, record: Record) -> Result<(), CatalogError> {
+        self.rows += record.weight();
+        self.pending.push(record);
+        self.oldest.get_or_insert_with(Instant::now);
+        if self.rows >= self.batch_rows {
+            self.commit()?;
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self) -> Result<(), CatalogError> {
+        if !self.pending.is_empty() {
+            let transaction = self.connection.transaction()?;
+            let mut sums = Sums::default();
+            for record in &self.pending {
+                apply(&transaction, record, &mut sums)?;
+            }
+            sums.write(&transaction)?;
+            transaction.commit()?;
+            self.pending.clear();
+            self.rows = 0;
+        }
+        self.oldest = None;
+        if self.last_checkpoint.elapsed() >= CHECKPOINT {
+            self.checkpoint("PASSIVE")?;
+        }
+        Ok(())
+    }
+
+    fn run_task(&mut self, task: Task) -> Result<(), CatalogError> {
+        let transaction = self.connection.transaction()?;
+        task(&transaction)?;
+        transaction.commit()?;
+        Ok(())
+    }
+
+    fn checkpoint(&mut self, kind: &str) -> Result<(), CatalogError> {
+        self.last_checkpoint = Instant::now();
+        // "busy" (a reader holds an old snapshot) is an answer, not an error.
+        self.connection
+            .query_row(&format!("PRAGMA wal_checkpoint({kind})"), [], |_| Ok(()))?;
+        Ok(())
+    }
+}
