@@ -79,15 +79,17 @@ pub(super) fn explain(error: &anyhow::Error) -> Exit {
 /// Prints what clap has to say: help, the version, or what was mistyped. A bad
 /// value gets the same single line as one in the file or the environment.
 pub(super) fn explain_usage(error: &clap::Error) -> Exit {
-    match bad_value(error) {
-        Some(sentence) => print_line(&sentence),
-        // Nobody is left to tell when this fails.
-        None => error.print().unwrap_or_default(),
+    if let Some(sentence) = bad_value(error) {
+        print_line(&sentence);
+        return Exit::Usage;
     }
-    if error.use_stderr() {
-        Exit::Usage
-    } else {
-        Exit::Done
+    match error.print() {
+        _ if error.use_stderr() => Exit::Usage,
+        Err(failure) if failure.kind() != io::ErrorKind::BrokenPipe => {
+            print_line(&format!("cannot write to standard output: {failure}"));
+            Exit::CouldNot
+        }
+        _ => Exit::Done,
     }
 }
 
@@ -147,16 +149,23 @@ fn bad_value(error: &clap::Error) -> Option<String> {
         },
         _ => return None,
     };
-    let option = text(ContextKind::InvalidArg)?;
-    // clap names an option together with its placeholder: `--hash <ALGORITHM>`.
-    let option = option.split([' ', '[', '=']).find(|part| !part.is_empty());
-    let option = option.unwrap_or_default();
+    let option = bare_name(text(ContextKind::InvalidArg)?);
     Some(match text(ContextKind::InvalidValue) {
         Some(value) if !value.is_empty() => {
             format!("invalid value '{value}' from {option}: {allowed}")
         }
         _ => format!("{option} needs a value: {allowed}"),
     })
+}
+
+/// What clap calls `--hash <ALGORITHM>`, `--nice[=<BOOL>]` or `[ID]...`,
+/// without its decoration.
+fn bare_name(option: &str) -> &str {
+    let decoration = [' ', '[', ']', '<', '>', '=', '.'];
+    option
+        .split(decoration)
+        .find(|part| !part.is_empty())
+        .unwrap_or(option)
 }
 
 #[cfg(test)]
@@ -227,6 +236,14 @@ mod tests {
         assert_eq!(
             message(&["report", "--format"]).unwrap(),
             "--format needs a value: expected table, json, jsonl, csv or fdupes"
+        );
+    }
+
+    #[test]
+    fn a_bad_argument_is_named_without_brackets() {
+        assert_eq!(
+            message(&["retry", "all"]).unwrap(),
+            "invalid value 'all' from ID: expected an ID from the list of `dupescan errors`"
         );
     }
 

@@ -44,6 +44,9 @@ where
     let builder = tracing_subscriber::fmt()
         .with_max_level(log.level)
         .with_ansi(color)
+        // It would report a log that cannot be written with eprintln!, which
+        // panics when standard error is what is closed.
+        .log_internal_errors(false)
         .with_writer(writer);
     match log.format {
         LogFormat::Text => Box::new(builder.finish()),

@@ -18,7 +18,7 @@ pub(crate) enum ListFormat {
     Json,
 }
 
-/// Show roots, volumes and scans: counts, sizes, last scan, unfinished work, what is offline
+/// Show roots, volumes and scans: counts, sizes, what is unfinished and what is offline
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -37,7 +37,13 @@ Settings:
   Every setting can be given in the configuration file (min_size = \"1M\"), in the environment
   (DUPESCAN_MIN_SIZE=1M) and as a flag (--min-size 1M); the later one wins. The file is
   config.toml in the platform's configuration directory (Linux: ~/.config/dupescan), unless
-  --config or DUPESCAN_CONFIG names another.
+  --config or DUPESCAN_CONFIG names another. What is on or off can be switched off again
+  (--nice=false). Globs are a list in the file, and separated by `:` in the environment.
+
+Values:
+  Sizes    512, 1k, 10M, 1.5G, 2GiB: powers of 1024; 500kB, 20MB, 1GB: powers of 1000
+  Rates    a size per second: 50M or 50M/s
+  Times    250ms, 5s, 2m, 1h, 1d; a plain number is seconds
 
 Exit codes:
     0  done
@@ -79,6 +85,9 @@ pub(crate) struct GlobalArgs {
     pub(crate) db: Option<PathBuf>,
 
     /// Read settings from this file instead of the usual place
+    ///
+    /// The environment variable DUPESCAN_CONFIG does the same. A file named in either way must
+    /// exist.
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) config: Option<PathBuf>,
 
@@ -94,7 +103,7 @@ pub(crate) struct GlobalArgs {
     #[arg(long, global = true, value_name = "FORM", value_parser = ["text", "json"])]
     pub(crate) log_format: Option<String>,
 
-    /// Append the log to this file instead of showing it
+    /// Append the log to this file instead of showing it; a new file is for you alone to read
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) log_file: Option<PathBuf>,
 

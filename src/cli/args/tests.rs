@@ -202,6 +202,19 @@ fn retry_and_report_read_their_values() {
 }
 
 #[test]
+fn a_report_of_no_possible_size_is_refused() {
+    let check = |line| match parse(line).unwrap().command {
+        Command::Report(args) => args.check().map_err(|error| error.to_string()),
+        _ => panic!("not a report"),
+    };
+    assert_eq!(check("report --min-size 1k --max-size 1k"), Ok(()));
+    assert_eq!(
+        check("report --min-size 1k --max-size 10").unwrap_err(),
+        "invalid value '10' from --max-size: expected at least the smallest size, 1024 bytes"
+    );
+}
+
+#[test]
 fn bad_values_of_single_commands_are_refused() {
     let lines = [
         "scan",
