@@ -1,3 +1,7 @@
-//! The `dupescan` binary.
+//! The `dupescan` binary: maps the outcome to an exit code.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    dupescan::cli::run(std::env::args_os()).into()
+}

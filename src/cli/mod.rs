@@ -1,1 +1,77 @@
-//! (to be written)
+//! What the user types and sees: the command line, one thin file per command,
+//! progress, messages and exit codes. The only layer that prints.
+
+mod args;
+mod backup;
+mod context;
+mod errors;
+mod exit;
+mod forget;
+mod generate;
+mod logging;
+mod output;
+mod purge;
+mod report;
+mod resume;
+mod retry;
+mod roots;
+mod scan;
+mod status;
+mod verify;
+
+use std::ffi::OsString;
+
+use args::{Cli, Command};
+use clap::Parser;
+use context::Context;
+pub use exit::Exit;
+
+use crate::config::{Config, ConfigError, Places};
+
+/// Does what the arguments (the program's name first) ask for. Everything that
+/// went wrong has been printed when it returns.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
+    match Cli::try_parse_from(args) {
+        Ok(cli) => execute(cli).unwrap_or_else(|error| exit::explain(&error)),
+        Err(error) => exit::explain_usage(&error),
+    }
+}
+
+fn execute(cli: Cli) -> anyhow::Result<Exit> {
+    // Packagers generate these where there is no home and no configuration.
+    let command = match cli.command {
+        Command::Completions(args) => return generate::completions(&args),
+        Command::Man(args) => return generate::man(&args),
+        command => command,
+    };
+    let context = Context::new(configure(&cli.global, &command)?, cli.global.quiet);
+    logging::start(&context)?;
+    dispatch(&context, command)
+}
+
+fn configure(global: &args::GlobalArgs, command: &Command) -> Result<Config, ConfigError> {
+    Config::load(
+        command.settings().over(global.settings()),
+        global.config.as_deref(),
+        |name| std::env::var_os(name),
+        &Places::of_platform(),
+    )
+}
+
+fn dispatch(context: &Context, command: Command) -> anyhow::Result<Exit> {
+    match command {
+        Command::Scan(args) => scan::run(context, *args),
+        Command::Resume(args) => resume::run(context, args),
+        Command::Report(args) => report::run(context, args),
+        Command::Status(args) => status::run(context, args),
+        Command::Errors(args) => errors::run(context, args),
+        Command::Retry(args) => retry::run(context, args),
+        Command::Forget(args) => forget::run(context, args),
+        Command::Roots(args) => roots::run(context, args),
+        Command::Purge(args) => purge::run(context, args),
+        Command::Verify(args) => verify::run(context, args),
+        Command::Backup(args) => backup::run(context, args),
+        Command::Completions(args) => generate::completions(&args),
+        Command::Man(args) => generate::man(&args),
+    }
+}

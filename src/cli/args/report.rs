@@ -1,0 +1,151 @@
+//! The command `report`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, ValueHint};
+
+use crate::cli::exit;
+use crate::config::values;
+
+/// Show the duplicate groups of the catalog
+///
+/// Nothing is scanned: the answer is as of the last scan, and says which that was.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  dupescan report --limit 20
+  dupescan report ~/Downloads --min-size 10M --sort size
+  dupescan report --across --format csv --output duplicates.csv
+  dupescan report --format fdupes -0 | xargs -0 -n1 echo")]
+pub(crate) struct ReportArgs {
+    /// Show groups with at least one copy below these paths; all their copies are shown
+    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) paths: Vec<PathBuf>,
+
+    /// Form of the report
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "FORM",
+        help_heading = "Output"
+    )]
+    pub(crate) format: ReportFormat,
+
+    /// Write to this file instead, all or nothing
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Order of the groups
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "ORDER",
+        help_heading = "Output"
+    )]
+    pub(crate) sort: ReportSort,
+
+    /// Stop after this many groups
+    #[arg(long, value_name = "N", value_parser = values::whole(1..=u64::MAX))]
+    #[arg(allow_negative_numbers = true, help_heading = "Output")]
+    pub(crate) limit: Option<u64>,
+
+    /// Show every name of a copy (hard links), not one
+    #[arg(long, help_heading = "Output")]
+    pub(crate) links: bool,
+
+    /// End paths with a NUL byte instead of a new line (with --format fdupes)
+    #[arg(short = '0', long, help_heading = "Output")]
+    pub(crate) null: bool,
+
+    /// Show groups of at least this many copies
+    #[arg(long, value_name = "N", default_value = "2", value_parser = values::whole(2..=u64::MAX))]
+    #[arg(allow_negative_numbers = true, help_heading = "Which groups")]
+    pub(crate) min_count: u64,
+
+    /// Show files of at least this size (1k, 10M, 2GiB)
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    #[arg(allow_negative_numbers = true, help_heading = "Which groups")]
+    pub(crate) min_size: Option<u64>,
+
+    /// Show files of at most this size
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    #[arg(allow_negative_numbers = true, help_heading = "Which groups")]
+    pub(crate) max_size: Option<u64>,
+
+    /// Leave out files that match this glob; may be repeated
+    #[arg(long, value_name = "GLOB", value_parser = values::glob, help_heading = "Which groups")]
+    pub(crate) exclude: Vec<String>,
+
+    /// Show files with these extensions only (jpg,png); may be repeated
+    #[arg(long, value_name = "EXT", value_delimiter = ',', value_parser = extension)]
+    #[arg(help_heading = "Which groups")]
+    pub(crate) ext: Vec<String>,
+
+    /// Show empty files too
+    #[arg(long, help_heading = "Which groups")]
+    pub(crate) empty: bool,
+
+    /// Show only groups with copies under more than one root
+    #[arg(long, help_heading = "Which groups")]
+    pub(crate) across: bool,
+
+    /// Look at each file now, and leave out what changed since it was scanned
+    #[arg(long, help_heading = "Which groups")]
+    pub(crate) check: bool,
+}
+
+impl ReportArgs {
+    /// Checks what clap cannot: values that are wrong only beside each other.
+    #[allow(dead_code, reason = "the report command is not built yet")]
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        match (self.min_size, self.max_size) {
+            (Some(min), Some(max)) if min > max => Err(exit::usage(format_args!(
+                "invalid value '{max}' from --max-size: expected at least the smallest size, \
+                 {min} bytes"
+            ))),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The forms of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// For people
+    #[default]
+    Table,
+    /// One JSON document
+    Json,
+    /// One JSON object per group and line
+    Jsonl,
+    /// One line per copy
+    Csv,
+    /// One path per line and an empty line between groups, as fdupes prints them
+    Fdupes,
+}
+
+/// The orders of groups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum ReportSort {
+    /// What frees most first
+    #[default]
+    Reclaimable,
+    /// Largest files first
+    Size,
+    /// Most copies first
+    Count,
+    /// By the first path
+    Path,
+}
+
+/// An extension without its dot, whether or not one was typed.
+fn extension(text: &str) -> Result<String, String> {
+    let name = text.strip_prefix('.').unwrap_or(text);
+    if name.is_empty() || name.contains(['/', '.']) {
+        return Err("expected an extension such as jpg or .jpg".to_owned());
+    }
+    Ok(name.to_owned())
+}

@@ -1,0 +1,256 @@
+//! Exit codes, and the one place where a failure becomes a line on standard
+//! error and a code.
+
+use std::error::Error;
+use std::fmt;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use super::output;
+use crate::config::{ConfigError, values};
+
+/// How the program ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Done.
+    Done,
+    /// Done, with findings: paths that could not be read, or a problem that
+    /// `verify` found.
+    Findings,
+    /// Wrong usage or configuration.
+    Usage,
+    /// Could not: catalog unusable or locked, disk full, root offline, device
+    /// failing.
+    CouldNot,
+    /// Interrupted, state saved.
+    Interrupted,
+}
+
+impl Exit {
+    /// The code that the process returns.
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Findings => 1,
+            Self::Usage => 2,
+            Self::CouldNot => 3,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        exit.code().into()
+    }
+}
+
+/// A mistake in what the user typed that shows only while a command runs, for
+/// instance a path that does not exist. Ends with [`Exit::Usage`].
+#[derive(Debug)]
+struct UsageError(String);
+
+impl fmt::Display for UsageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for UsageError {}
+
+/// An error that ends the program with [`Exit::Usage`] instead of
+/// [`Exit::CouldNot`].
+pub(crate) fn usage(sentence: impl fmt::Display) -> anyhow::Error {
+    UsageError(sentence.to_string()).into()
+}
+
+/// Prints why a command failed, and says how the program ends. A reader who
+/// left is no failure.
+pub(super) fn explain(error: &anyhow::Error) -> Exit {
+    if output::reader_left() {
+        return Exit::Done;
+    }
+    print_line(&sentence(error));
+    exit_of(error)
+}
+
+/// Prints what clap has to say: help, the version, or what was mistyped. A bad
+/// value gets the same single line as one in the file or the environment.
+pub(super) fn explain_usage(error: &clap::Error) -> Exit {
+    if let Some(sentence) = bad_value(error) {
+        print_line(&sentence);
+        return Exit::Usage;
+    }
+    match error.print() {
+        _ if error.use_stderr() => Exit::Usage,
+        Err(failure) if failure.kind() != io::ErrorKind::BrokenPipe => {
+            print_line(&format!("cannot write to standard output: {failure}"));
+            Exit::CouldNot
+        }
+        _ => Exit::Done,
+    }
+}
+
+fn exit_of(error: &anyhow::Error) -> Exit {
+    if error.is::<UsageError>() || error.is::<ConfigError>() {
+        Exit::Usage
+    } else {
+        Exit::CouldNot
+    }
+}
+
+/// The chain of causes in one line. A cause that its effect already quotes is
+/// not said twice.
+fn sentence(error: &anyhow::Error) -> String {
+    error.chain().fold(String::new(), |mut sentence, cause| {
+        let cause = cause.to_string();
+        if !sentence.ends_with(&cause) {
+            if !sentence.is_empty() {
+                sentence.push_str(": ");
+            }
+            sentence.push_str(&cause);
+        }
+        sentence
+    })
+}
+
+fn print_line(sentence: &str) {
+    // Where standard error is closed too, the exit code has to do.
+    writeln!(io::stderr(), "dupescan: {}", one_line(sentence)).unwrap_or_default();
+}
+
+/// Escapes control characters: names in the sentence must neither break the
+/// line nor reach the terminal as commands.
+fn one_line(sentence: &str) -> String {
+    sentence.chars().fold(String::new(), |mut line, c| {
+        if c.is_control() {
+            line.extend(c.escape_default());
+        } else {
+            line.push(c);
+        }
+        line
+    })
+}
+
+fn bad_value(error: &clap::Error) -> Option<String> {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let allowed = match error.kind() {
+        ErrorKind::ValueValidation => error.source()?.to_string(),
+        ErrorKind::InvalidValue => match error.get(ContextKind::ValidValue)? {
+            ContextValue::Strings(names) if !names.is_empty() => {
+                format!("expected {}", values::alternatives(names))
+            }
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let option = bare_name(text(ContextKind::InvalidArg)?);
+    Some(match text(ContextKind::InvalidValue) {
+        Some(value) if !value.is_empty() => {
+            format!("invalid value '{value}' from {option}: {allowed}")
+        }
+        _ => format!("{option} needs a value: {allowed}"),
+    })
+}
+
+/// What clap calls `--hash <ALGORITHM>`, `--nice[=<BOOL>]` or `[ID]...`,
+/// without its decoration.
+fn bare_name(option: &str) -> &str {
+    let decoration = [' ', '[', ']', '<', '>', '=', '.'];
+    option
+        .split(decoration)
+        .find(|part| !part.is_empty())
+        .unwrap_or(option)
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context;
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::args::Cli;
+
+    fn message(args: &[&str]) -> Option<String> {
+        let args = ["dupescan"].iter().chain(args);
+        bad_value(&Cli::try_parse_from(args).unwrap_err())
+    }
+
+    #[test]
+    fn codes_are_those_in_the_help() {
+        let codes = [
+            (Exit::Done, 0),
+            (Exit::Findings, 1),
+            (Exit::Usage, 2),
+            (Exit::CouldNot, 3),
+            (Exit::Interrupted, 130),
+        ];
+        for (exit, code) in codes {
+            assert_eq!(exit.code(), code);
+        }
+    }
+
+    #[test]
+    fn usage_and_configuration_end_with_2_even_with_context() {
+        let usage = || usage("no such path");
+        assert_eq!(exit_of(&usage()), Exit::Usage);
+        assert_eq!(exit_of(&usage().context("scan")), Exit::Usage);
+        assert_eq!(exit_of(&ConfigError::NoDataDirectory.into()), Exit::Usage);
+        assert_eq!(exit_of(&anyhow::anyhow!("disk full")), Exit::CouldNot);
+    }
+
+    #[test]
+    fn the_chain_is_one_line_without_repeats() {
+        let error = Err::<(), _>(io::Error::other("disk full"))
+            .context("cannot write page 7: disk full")
+            .context("catalog")
+            .unwrap_err();
+        assert_eq!(sentence(&error), "catalog: cannot write page 7: disk full");
+    }
+
+    #[test]
+    fn control_characters_never_reach_the_terminal() {
+        assert_eq!(one_line("a\nb\u{1b}[2Jc é"), "a\\nb\\u{1b}[2Jc é");
+    }
+
+    #[test]
+    fn a_bad_value_of_a_flag_is_one_line() {
+        assert_eq!(
+            message(&["report", "--min-size", "big"]).unwrap(),
+            "invalid value 'big' from --min-size: expected a size such as 512, 1k, 10M, 1.5G or \
+             2GiB (powers of 1024) or 500MB (of 1000), less than 8 EiB"
+        );
+        assert_eq!(
+            message(&["scan", ".", "--hash", "md5"]).unwrap(),
+            "invalid value 'md5' from --hash: expected sha256, sha512, sha3-256 or blake3"
+        );
+        assert_eq!(
+            message(&["scan", ".", "--gitignore=maybe"]).unwrap(),
+            "invalid value 'maybe' from --gitignore: expected true or false"
+        );
+        assert_eq!(
+            message(&["report", "--format"]).unwrap(),
+            "--format needs a value: expected table, json, jsonl, csv or fdupes"
+        );
+    }
+
+    #[test]
+    fn a_bad_argument_is_named_without_brackets() {
+        assert_eq!(
+            message(&["retry", "all"]).unwrap(),
+            "invalid value 'all' from ID: expected an ID from the list of `dupescan errors`"
+        );
+    }
+
+    #[test]
+    fn other_mistakes_keep_what_clap_says() {
+        assert_eq!(message(&["scna"]), None);
+        assert_eq!(message(&["scan", "--wat"]), None);
+        assert_eq!(message(&["--help"]), None);
+    }
+}

@@ -1,0 +1,92 @@
+//! `dupescan completions` and `dupescan man`: generated from the definitions
+//! of the command line, so that they never disagree with it.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Context;
+use clap::CommandFactory;
+use clap_mangen::Man;
+
+use super::args::{Cli, CompletionsArgs, ManArgs};
+use super::exit::Exit;
+use super::output;
+
+const NAME: &str = "dupescan";
+
+/// Prints the completion script of a shell.
+pub(super) fn completions(args: &CompletionsArgs) -> anyhow::Result<Exit> {
+    // Into memory first: the generators panic when they cannot write.
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), NAME, &mut script);
+    print(&script)
+}
+
+/// Prints the manual page, or writes all of them into a folder.
+pub(super) fn man(args: &ManArgs) -> anyhow::Result<Exit> {
+    match &args.dir {
+        Some(dir) => write_pages(dir),
+        None => {
+            let mut page = Vec::new();
+            Man::new(Cli::command()).render(&mut page)?;
+            print(&page)
+        }
+    }
+}
+
+fn write_pages(dir: &Path) -> anyhow::Result<Exit> {
+    std::fs::create_dir_all(dir)
+        .and_then(|()| clap_mangen::generate_to(Cli::command(), dir))
+        .with_context(|| format!("cannot write manual pages into {}", dir.display()))?;
+    Ok(Exit::Done)
+}
+
+fn print(text: &[u8]) -> anyhow::Result<Exit> {
+    let mut stdout = output::stdout();
+    stdout
+        .write_all(text)
+        .and_then(|()| stdout.flush())
+        .context("cannot write to standard output")?;
+    Ok(Exit::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::ValueEnum;
+    use clap_complete::Shell;
+
+    use super::*;
+
+    #[test]
+    fn every_shell_learns_every_command() {
+        for &shell in Shell::value_variants() {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), NAME, &mut script);
+            let script = String::from_utf8(script).unwrap();
+            for command in Cli::command().get_subcommands() {
+                assert!(script.contains(command.get_name()), "{shell}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_folder_gets_a_page_for_every_command() {
+        let dir = tempfile::tempdir().unwrap();
+        let pages = dir.path().join("man/man1");
+        assert_eq!(write_pages(&pages).unwrap(), Exit::Done);
+        assert!(pages.join("dupescan.1").exists());
+        for command in Cli::command().get_subcommands() {
+            let page = pages.join(format!("dupescan-{}.1", command.get_name()));
+            assert!(page.exists(), "{}", page.display());
+        }
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_named() {
+        let error = write_pages(Path::new("/dev/null/man")).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "cannot write manual pages into /dev/null/man"
+        );
+    }
+}

@@ -1,0 +1,153 @@
+//! Sets up the log: text or JSON lines, to standard error (around progress
+//! bars) or appended to a file.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::Mutex;
+
+use anstream::AutoStream;
+use indicatif::MultiProgress;
+use tracing::Subscriber;
+use tracing_subscriber::fmt::MakeWriter;
+
+use super::context::{Context, wants_color};
+use super::exit;
+use crate::config::{LogConfig, LogFormat};
+
+/// Starts the log as configured. A second start in one process changes
+/// nothing: the first log goes on.
+pub(super) fn start(context: &Context) -> anyhow::Result<()> {
+    let log = &context.config.log;
+    // Fails only when a log was started before, which then goes on.
+    match &log.file {
+        Some(path) => {
+            let file = open(path)?;
+            tracing::subscriber::set_global_default(subscriber(log, false, Mutex::new(file)))
+        }
+        None => {
+            let color = wants_color(context.config.color, AutoStream::choice(&io::stderr()));
+            let progress = context.progress.clone();
+            let writer = move || AroundProgress(progress.clone());
+            tracing::subscriber::set_global_default(subscriber(log, color, writer))
+        }
+    }
+    .unwrap_or_default();
+    Ok(())
+}
+
+fn subscriber<W>(log: &LogConfig, color: bool, writer: W) -> Box<dyn Subscriber + Send + Sync>
+where
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    let builder = tracing_subscriber::fmt()
+        .with_max_level(log.level)
+        .with_ansi(color)
+        // It would report a log that cannot be written with eprintln!, which
+        // panics when standard error is what is closed.
+        .log_internal_errors(false)
+        .with_writer(writer);
+    match log.format {
+        LogFormat::Text => Box::new(builder.finish()),
+        LogFormat::Json => Box::new(builder.json().finish()),
+    }
+}
+
+/// Opens a log file for appending; a new one is for its owner only, since it
+/// will hold the names of their files.
+fn open(path: &Path) -> anyhow::Result<File> {
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .open(path)
+        .map_err(|error| {
+            exit::usage(format_args!(
+                "cannot write the log file {}: {error}: expected a file that can be created or \
+                 appended to",
+                path.display()
+            ))
+        })
+}
+
+/// Standard error with the progress bars out of the way.
+struct AroundProgress(MultiProgress);
+
+impl Write for AroundProgress {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.suspend(|| io::stderr().write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::sync::Arc;
+
+    use tracing::Level;
+
+    use super::*;
+
+    fn logged(level: Level, format: LogFormat, color: bool) -> String {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        let log = LogConfig {
+            level,
+            format,
+            file: None,
+        };
+        let file = Arc::new(open(&path).unwrap());
+        tracing::subscriber::with_default(subscriber(&log, color, file), || {
+            tracing::error!(path = "/a", "broken");
+            tracing::warn!("odd");
+            tracing::info!("news");
+        });
+        std::fs::read_to_string(path).unwrap()
+    }
+
+    #[test]
+    fn the_level_decides_which_lines_there_are() {
+        let lines = |level| logged(level, LogFormat::Text, false).lines().count();
+        assert_eq!(lines(Level::ERROR), 1);
+        assert_eq!(lines(Level::WARN), 2);
+        assert_eq!(lines(Level::TRACE), 3);
+    }
+
+    #[test]
+    fn json_is_an_object_a_line() {
+        let log = logged(Level::ERROR, LogFormat::Json, false);
+        let line: serde_json::Value = serde_json::from_str(&log).unwrap();
+        assert_eq!(line["level"], "ERROR");
+        assert_eq!(line["fields"]["message"], "broken");
+        assert_eq!(line["fields"]["path"], "/a");
+    }
+
+    #[test]
+    fn colour_is_there_only_when_wanted() {
+        assert!(logged(Level::ERROR, LogFormat::Text, true).contains('\u{1b}'));
+        assert!(!logged(Level::ERROR, LogFormat::Text, false).contains('\u{1b}'));
+    }
+
+    #[test]
+    fn a_log_file_is_private_and_appended_to() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        open(&path).unwrap().write_all(b"one\n").unwrap();
+        open(&path).unwrap().write_all(b"two\n").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "one\ntwo\n");
+        let mode = path.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_log_file_that_cannot_be_opened_is_named() {
+        let error = open(Path::new("/nowhere/at/all.log")).unwrap_err();
+        let text = error.to_string();
+        assert!(text.starts_with("cannot write the log file /nowhere/at/all.log: "));
+    }
+}
