@@ -1,1 +1,19 @@
-//! (to be written)
+//! What the operating system must be asked for: folders by handle, file
+//!
+//! Linux comes first; other Unix systems get the same names with the nearest
+//! thing they offer. No policy lives here: what to skip, retry or record is the
+//! caller's decision, and errors keep their `errno` so that it can be made.
+//! This is the only layer where `unsafe` code is allowed.
+
+mod buffer;
+mod dir;
+mod file;
+mod listing;
+mod resolve;
+mod stat;
+
+pub use buffer::AlignedBuffer;
+pub use dir::{Dir, Links};
+pub use file::OpenFile;
+pub use listing::{Entries, RawEntry};
+pub use stat::{EntryKind, FileId, Stat};
