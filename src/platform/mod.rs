@@ -1,4 +1,5 @@
 //! What the operating system must be asked for: folders by handle, file
+//! states, contents, volumes and priorities.
 //!
 //! Linux comes first; other Unix systems get the same names with the nearest
 //! thing they offer. No policy lives here: what to skip, retry or record is the
@@ -8,12 +9,16 @@
 mod buffer;
 mod dir;
 mod file;
+mod fstype;
 mod listing;
 mod resolve;
 mod stat;
+mod volume;
+mod volume_id;
 
 pub use buffer::AlignedBuffer;
 pub use dir::{Dir, Links};
 pub use file::OpenFile;
 pub use listing::{Entries, RawEntry};
 pub use stat::{EntryKind, FileId, Stat};
+pub use volume::{Volume, VolumeTable};
