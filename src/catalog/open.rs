@@ -63,9 +63,12 @@ impl Exclusive {
         configure(&connection)?;
         temp_files_beside(&connection, path)?;
         schema::migrate(&mut connection)?;
+        // Only where nothing has a digest yet: in place of a lost row this
+        // would be a guess about the algorithm.
         connection.execute(
             "INSERT INTO catalog (id, algorithm, probe_version, unsettled, created_at)
-             VALUES (1, ?1, ?2, 0, ?3) ON CONFLICT DO NOTHING",
+             SELECT 1, ?1, ?2, 0, ?3 WHERE NOT EXISTS (SELECT 1 FROM files)
+             ON CONFLICT DO NOTHING",
             (algorithm.name(), PROBE_VERSION, Timestamp::now().0),
         )?;
         Ok(Self {
@@ -94,6 +97,7 @@ impl Exclusive {
 /// A connection that cannot change the catalog.
 pub struct ReadOnly {
     pub(super) connection: Connection,
+    path: PathBuf,
 }
 
 impl ReadOnly {
@@ -117,7 +121,15 @@ impl ReadOnly {
         if schema::version(&connection)? == 0 {
             return Err(CatalogError::Foreign);
         }
-        Ok(Self { connection })
+        Ok(Self {
+            connection,
+            path: path.to_owned(),
+        })
+    }
+
+    /// Where the catalog lies.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Makes long queries stop with an error once `stopped` says so.
@@ -171,7 +183,11 @@ fn configure(connection: &Connection) -> Result<(), CatalogError> {
 /// The pragma is deprecated in favour of an environment variable, which a
 /// program with threads cannot set safely.
 fn temp_files_beside(connection: &Connection, path: &Path) -> Result<(), CatalogError> {
-    if let Some(folder) = path.parent().and_then(Path::to_str).filter(|f| !f.is_empty()) {
+    if let Some(folder) = path
+        .parent()
+        .and_then(Path::to_str)
+        .filter(|f| !f.is_empty())
+    {
         connection.pragma_update(None, "temp_store_directory", folder)?;
     }
     Ok(())
@@ -302,7 +318,11 @@ mod tests {
             .execute_batch("CREATE TABLE t (x)")
             .unwrap();
         let text = folder.path().join("notes.txt");
-        std::fs::write(&text, "not a database, but long enough to look at".repeat(30)).unwrap();
+        std::fs::write(
+            &text,
+            "not a database, but long enough to look at".repeat(30),
+        )
+        .unwrap();
         for path in [foreign, text] {
             let before = std::fs::read(&path).unwrap();
             assert!(Exclusive::open_or_create(&path, "scan", Algorithm::Sha256).is_err());
@@ -317,6 +337,11 @@ mod tests {
         let path = folder.path().join("catalog.db");
         let catalog = Exclusive::open_or_create(&path, "scan", Algorithm::Sha256).unwrap();
         let reader = catalog.reader().unwrap();
-        assert!(reader.connection.execute("DELETE FROM catalog", []).is_err());
+        assert!(
+            reader
+                .connection
+                .execute("DELETE FROM catalog", [])
+                .is_err()
+        );
     }
 }
