@@ -6,6 +6,8 @@ use std::io::{self, IsTerminal};
 use anstream::{AutoStream, ColorChoice};
 use indicatif::{MultiProgress, ProgressDrawTarget};
 
+use super::exit;
+use crate::catalog::{CatalogError, Exclusive, ReadOnly};
 use crate::config::{ColorWhen, Config};
 
 /// The surroundings of one command.
@@ -20,12 +22,36 @@ pub(crate) struct Context {
     pub(crate) terminal: bool,
     /// Whether standard output gets colour.
     pub(crate) color: bool,
+    /// Columns of the terminal on standard output; `None` when it is none.
+    pub(crate) width: Option<u16>,
     /// Where progress bars are drawn: standard error, and nowhere when that is
     /// no terminal or `-q` was typed. Log lines go around them.
     pub(crate) progress: MultiProgress,
 }
 
 impl Context {
+    /// The catalog, for reading.
+    pub(super) fn catalog(&self) -> Result<ReadOnly, CatalogError> {
+        ReadOnly::open(&self.config.db)
+    }
+
+    /// The catalog, for `command` to change.
+    pub(super) fn exclusive(&self, command: &str) -> Result<Exclusive, CatalogError> {
+        Exclusive::open(&self.config.db, command)
+    }
+
+    /// Puts the catalog's path in front of an error that does not name it.
+    pub(super) fn at_catalog(&self, error: CatalogError) -> CatalogError {
+        error.at(&self.config.db)
+    }
+
+    /// Tells the user something beside the results, unless `-q` was typed.
+    pub(super) fn note(&self, sentence: &str) {
+        if !self.quiet {
+            exit::print_line(sentence);
+        }
+    }
+
     pub(super) fn new(config: Config, quiet: bool) -> Self {
         let target = if quiet {
             ProgressDrawTarget::hidden()
@@ -36,6 +62,7 @@ impl Context {
             quiet,
             terminal: io::stdout().is_terminal(),
             color: wants_color(config.color, AutoStream::choice(&io::stdout())),
+            width: terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| width.0),
             progress: MultiProgress::with_draw_target(target),
             config,
         }
