@@ -16,6 +16,7 @@ pub mod catalog;
 pub mod cli;
 pub mod config;
 pub mod fault;
+pub mod globs;
 pub mod model;
 pub mod platform;
 pub mod report;

@@ -27,7 +27,7 @@ pub use groups::{Exclusion, GroupFilter, GroupList, Order};
 pub use lock::Lock;
 pub use open::{Exclusive, ReadOnly, own_files};
 pub use paths::FolderPaths;
-pub use reader::{KnownFile, KnownFolder};
+pub use reader::{FolderRow, KnownFile, KnownFolder};
 pub use records::{
     FaultRecord, FileChange, FileOutcome, FileResult, FileState, FolderListing, ListingCounts,
     NewFolder, Record,

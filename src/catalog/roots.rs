@@ -136,7 +136,10 @@ impl Exclusive {
         )?;
         transaction.execute("DELETE FROM faults WHERE root = ?1", [root.0])?;
         // Children before parents, or each delete would be refused.
-        transaction.execute("UPDATE folders SET parent = NULL, name = x'' WHERE root = ?1", [root.0])?;
+        transaction.execute(
+            "UPDATE folders SET parent = NULL, name = x'' WHERE root = ?1",
+            [root.0],
+        )?;
         transaction.execute("DELETE FROM folders WHERE root = ?1", [root.0])?;
         transaction.execute("DELETE FROM roots WHERE id = ?1", [root.0])?;
         transaction.commit()?;
@@ -311,7 +314,7 @@ fn ensure_folders(
     let mut folder = top;
     for name in below {
         folder = match child(connection, folder, name)? {
-            Some(known) => known,
+            Some(known) => restore_folder(connection, root, known)?,
             None => {
                 connection.execute(
                     "UPDATE roots SET folders = folders + 1 WHERE id = ?1",
@@ -321,6 +324,23 @@ fn ensure_folders(
             }
         };
     }
+    Ok(folder)
+}
+
+/// A folder that is about to be scanned exists, whatever its row says.
+fn restore_folder(
+    connection: &Connection,
+    root: RootId,
+    folder: FolderId,
+) -> rusqlite::Result<FolderId> {
+    let restored = connection.execute(
+        "UPDATE folders SET removed_in = NULL WHERE id = ?1 AND removed_in IS NOT NULL",
+        [folder.0],
+    )?;
+    connection.execute(
+        "UPDATE roots SET folders = folders + ?2 WHERE id = ?1",
+        params![root.0, i64::try_from(restored).unwrap_or(0)],
+    )?;
     Ok(folder)
 }
 
@@ -361,11 +381,10 @@ fn insert_folder(
 ) -> rusqlite::Result<FolderId> {
     // The scan that will list it is not known yet; the next number is close
     // enough for "first seen".
-    let scan: ScanId = connection.query_row(
-        "SELECT coalesce(max(id), 0) + 1 FROM scans",
-        [],
-        |row| row.get(0).map(ScanId),
-    )?;
+    let scan: ScanId =
+        connection.query_row("SELECT coalesce(max(id), 0) + 1 FROM scans", [], |row| {
+            row.get(0).map(ScanId)
+        })?;
     connection.query_row(
         "INSERT INTO folders (root, parent, name, first_scan) VALUES (?1, ?2, ?3, ?4) RETURNING id",
         params![root.0, parent.map(|parent| parent.0), blob(name), scan.0],
