@@ -6,7 +6,8 @@
 //! ```text
 //! cli ──► config ──► scan ──┐
 //!  └────► report ───────────┴─► catalog ──► model, fault
-//!                 scan ───────► platform ─► model
+//!         cli, scan ───────► platform ─► model
+//!         cli, scan ───────► globs
 //! ```
 //!
 //! Nothing below [`cli`] prints or exits, only `catalog` contains SQL, and
