@@ -34,7 +34,7 @@ pub use lock::Lock;
 pub use open::{Exclusive, ReadOnly, own_files};
 pub use paths::FolderPaths;
 pub use purge::Purged;
-pub use reader::{KnownFile, KnownFolder};
+pub use reader::{FolderRow, KnownFile, KnownFolder};
 pub use records::{
     FaultRecord, FileChange, FileOutcome, FileResult, FileState, FolderListing, ListingCounts,
     NewFolder, Record,

@@ -2,17 +2,20 @@
 //! terminal.
 
 use std::io::{self, IsTerminal};
+use std::path::Path;
 
 use anstream::{AutoStream, ColorChoice};
 use indicatif::{MultiProgress, ProgressDrawTarget};
 
 use super::exit;
 use crate::catalog::{CatalogError, Exclusive, ReadOnly};
-use crate::config::{ColorWhen, Config};
+use crate::config::{ColorWhen, Config, Places};
+
+/// Columns of a terminal that does not tell.
+const DEFAULT_WIDTH: u16 = 80;
 
 /// The surroundings of one command.
 #[derive(Debug)]
-#[allow(dead_code, reason = "most commands are not built yet")]
 pub(crate) struct Context {
     /// The validated settings.
     pub(crate) config: Config,
@@ -22,11 +25,26 @@ pub(crate) struct Context {
     pub(crate) terminal: bool,
     /// Whether standard output gets colour.
     pub(crate) color: bool,
-    /// Columns of the terminal on standard output; `None` when it is none.
-    pub(crate) width: Option<u16>,
     /// Where progress bars are drawn: standard error, and nowhere when that is
     /// no terminal or `-q` was typed. Log lines go around them.
     pub(crate) progress: MultiProgress,
+}
+
+impl Context {
+    pub(super) fn new(config: Config, quiet: bool) -> Self {
+        let target = if quiet {
+            ProgressDrawTarget::hidden()
+        } else {
+            ProgressDrawTarget::stderr()
+        };
+        Self {
+            quiet,
+            terminal: io::stdout().is_terminal(),
+            color: wants_color(config.color, AutoStream::choice(&io::stdout())),
+            progress: MultiProgress::with_draw_target(target),
+            config,
+        }
+    }
 }
 
 impl Context {
@@ -52,21 +70,39 @@ impl Context {
         }
     }
 
-    pub(super) fn new(config: Config, quiet: bool) -> Self {
-        let target = if quiet {
-            ProgressDrawTarget::hidden()
+    /// Columns of the terminal that standard output is; `None` elsewhere.
+    pub(super) fn width(&self) -> Option<u16> {
+        self.terminal
+            .then(|| console_width().unwrap_or(DEFAULT_WIDTH))
+    }
+
+    /// A command line that the user can type to do `command` on this catalog.
+    pub(super) fn command(&self, command: &str) -> String {
+        let db = &self.config.db;
+        if Places::of_platform().db.as_ref() == Some(db) {
+            format!("dupescan {command}")
         } else {
-            ProgressDrawTarget::stderr()
-        };
-        Self {
-            quiet,
-            terminal: io::stdout().is_terminal(),
-            color: wants_color(config.color, AutoStream::choice(&io::stdout())),
-            width: terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| width.0),
-            progress: MultiProgress::with_draw_target(target),
-            config,
+            format!("dupescan --db {} {command}", shell_word(db))
         }
     }
+}
+
+/// Quotes a path for a shell, only where it is needed.
+fn shell_word(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@%".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        text.into_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
+
+fn console_width() -> Option<u16> {
+    rustix::termios::tcgetwinsize(io::stdout())
+        .ok()
+        .map(|size| size.ws_col)
+        .filter(|columns| *columns > 0)
 }
 
 /// Whether a stream gets colour, given what its surroundings (a terminal or
@@ -82,6 +118,12 @@ pub(super) fn wants_color(when: ColorWhen, surroundings: ColorChoice) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_paths_that_need_it_are_quoted() {
+        assert_eq!(shell_word(Path::new("/a/b-c.db")), "/a/b-c.db");
+        assert_eq!(shell_word(Path::new("/a b/it's")), r"'/a b/it'\''s'");
+    }
 
     #[test]
     fn only_auto_asks_the_surroundings() {

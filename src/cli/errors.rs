@@ -30,7 +30,7 @@ pub(super) fn run(context: &Context, args: &ErrorsArgs) -> anyhow::Result<Exit> 
     };
     let mut out = output::stdout();
     let written = match args.format {
-        ListFormat::Table => write_table(&mut out, &causes, list),
+        ListFormat::Table => write_table(&mut out, &causes, list, &context.command("retry")),
         ListFormat::Json => write_json(&mut out, &causes, list),
     };
     written?;
@@ -67,6 +67,7 @@ fn write_table(
     out: &mut impl Write,
     causes: &[FaultCause],
     mut list: DeadLetters,
+    retry: &str,
 ) -> anyhow::Result<()> {
     let all = total(causes);
     if all == 0 {
@@ -97,7 +98,7 @@ fn write_table(
     }
     writeln!(
         out,
-        "try again with `dupescan retry`, or `dupescan retry ID`"
+        "try again with `{retry}`, or some with `{retry} ID...`"
     )?;
     Ok(())
 }

@@ -106,7 +106,7 @@ fn write(
         None => {
             let style = Style {
                 terminal: context.terminal,
-                width: context.width,
+                width: context.width(),
                 color: context.color,
                 ..style
             };

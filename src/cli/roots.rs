@@ -39,7 +39,7 @@ fn list(context: &Context) -> anyhow::Result<()> {
             human_size(root.bytes),
         ]
     });
-    output::print(&table(&COLUMNS, rows, context.width))
+    output::print(&table(&COLUMNS, rows, context.width()))
 }
 
 fn move_root(context: &Context, old: &Path, new: &Path) -> anyhow::Result<()> {

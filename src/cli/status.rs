@@ -18,7 +18,7 @@ use crate::platform::{Dir, VolumeTable};
 pub(super) fn run(context: &Context, args: &StatusArgs) -> anyhow::Result<Exit> {
     let status = Status::of(&context.catalog()?).map_err(|error| context.at_catalog(error))?;
     let text = match args.format {
-        ListFormat::Table => table::render(&status, context.width),
+        ListFormat::Table => table::render(&status, context),
         ListFormat::Json => json::render(&status)?,
     };
     output::print(&text)?;

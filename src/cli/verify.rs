@@ -56,7 +56,8 @@ fn summary(context: &Context, problems: &[Problem]) -> String {
         counted(all, "problem", "problems")
     );
     if mendable > 0 {
-        text += &format!("`dupescan verify --repair` mends {mendable} of {all}\n");
+        let repair = context.command("verify --repair");
+        text += &format!("`{repair}` mends {mendable} of {all}\n");
     }
     if mendable < all {
         text += "what cannot be repaired: restore a backup, or scan again into a new catalog\n";

@@ -4,12 +4,11 @@
 use std::fmt::Write;
 use std::time::Duration;
 
+use super::super::context::Context;
 use super::{RootState, RootStatus, Status};
 use crate::catalog::{ScanRow, ScanState};
 use crate::model::Timestamp;
-use crate::report::text::{
-    Align, counted, duration, escape, grouped, human_size, table, timestamp,
-};
+use crate::report::text::{Align, counted, duration, escape, human_size, table, timestamp};
 
 const VOLUMES: [(&str, Align); 4] = [
     ("Volume", Align::Left),
@@ -19,7 +18,7 @@ const VOLUMES: [(&str, Align); 4] = [
 ];
 
 /// The whole status.
-pub(super) fn render(status: &Status, width: Option<u16>) -> String {
+pub(super) fn render(status: &Status, context: &Context) -> String {
     let mut text = String::new();
     push(
         &mut text,
@@ -31,16 +30,18 @@ pub(super) fn render(status: &Status, width: Option<u16>) -> String {
         format_args!("    {size}, digests by {algorithm}\n"),
     );
     if status.roots.is_empty() {
-        text += "No roots: start with `dupescan scan PATH`.\n";
+        let scan = context.command("scan PATH");
+        push(&mut text, format_args!("No roots: start with `{scan}`."));
         return text;
     }
     for root in &status.roots {
         push_root(&mut text, root);
     }
-    text += &table(&VOLUMES, volume_rows(status), width);
+    text += &table(&VOLUMES, volume_rows(status), context.width());
     text.push('\n');
-    push_unfinished(&mut text, status);
+    push_unfinished(&mut text, status, &context.command("resume"));
     push_totals(&mut text, status);
+    push_failed(&mut text, status, &context.command("errors"));
     text
 }
 
@@ -93,7 +94,7 @@ fn volume_rows(status: &Status) -> Vec<Vec<String>> {
         .collect()
 }
 
-fn push_unfinished(text: &mut String, status: &Status) {
+fn push_unfinished(text: &mut String, status: &Status, resume: &str) {
     if status.unfinished.is_empty() {
         return;
     }
@@ -109,7 +110,7 @@ fn push_unfinished(text: &mut String, status: &Status) {
             format_args!("    {state} in stage {stage}, last progress {age} ago"),
         );
     }
-    text.push_str("    go on with `dupescan resume`\n\n");
+    push(text, format_args!("    go on with `{resume}`\n"));
 }
 
 /// A killed process leaves its scan marked running until the next command
@@ -146,10 +147,14 @@ fn push_totals(text: &mut String, status: &Status) {
             );
         }
     }
-    let failed = match status.dead_letters {
-        0 => "no path failed".to_owned(),
-        1 => "1 path failed: see `dupescan errors`".to_owned(),
-        many => format!("{} paths failed: see `dupescan errors`", grouped(many)),
-    };
-    push(text, format_args!("{failed}"));
+}
+
+fn push_failed(text: &mut String, status: &Status, errors: &str) {
+    match status.dead_letters {
+        0 => push(text, format_args!("no path failed")),
+        many => {
+            let paths = counted(many, "path", "paths");
+            push(text, format_args!("{paths} failed: see `{errors}`"));
+        }
+    }
 }
