@@ -58,7 +58,7 @@ fn move_root(context: &Context, old: &Path, new: &Path) -> anyhow::Result<()> {
             other => context.at_catalog(other).into(),
         })?;
     output::print(&format!(
-        "the root {} is now {}; nothing is read again\n",
+        "the root {} is now {}\n",
         escape(&root.path),
         escape(&moved.path)
     ))

@@ -64,13 +64,3 @@ fn summary(context: &Context, problems: &[Problem]) -> String {
     }
     text
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::{catalog, scan};
-
-    #[test]
-    fn scans_probe_what_the_catalog_expects_them_to() {
-        assert_eq!(scan::hasher::PROBE_SPAN, catalog::PROBE_SPAN);
-    }
-}
