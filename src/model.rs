@@ -228,6 +228,8 @@ pub struct CopyEntry {
     pub root: PathBuf,
     /// Modification time in nanoseconds since 1970.
     pub mtime_ns: i64,
+    /// Change time in nanoseconds since 1970.
+    pub ctime_ns: i64,
     /// The volume's identity, for instance `uuid:…`.
     pub volume: String,
     /// Inode number; `None` where the filesystem's numbers are not stable.
@@ -300,6 +302,7 @@ mod tests {
             path: "/a".into(),
             root: "/".into(),
             mtime_ns: 0,
+            ctime_ns: 0,
             volume: "uuid:x".into(),
             inode: Some(1),
             links: vec![],

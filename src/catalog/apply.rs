@@ -109,7 +109,7 @@ fn apply_listing(
     }
     clear_listing_faults(transaction, listing.folder)?;
     let counters = sums.scan(listing.scan);
-    counters.folders += 1;
+    counters.folders += u64::from(!listing.is_repeat);
     counters.add_listing(&listing.counts);
     Ok(())
 }

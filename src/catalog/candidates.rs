@@ -66,9 +66,9 @@ pub struct Candidates {
     catalog: ReadOnly,
     last: i64,
     page: VecDeque<WorkRow>,
-    /// Number of rows in all.
+    /// Number of copies in all.
     pub files: u64,
-    /// Bytes in them, each copy counted once per name.
+    /// Bytes in them.
     pub bytes: u64,
 }
 
@@ -158,7 +158,9 @@ impl Candidates {
 
     fn over(catalog: ReadOnly) -> Result<Self, CatalogError> {
         let (files, bytes): (i64, i64) = catalog.connection.query_row(
-            "SELECT count(*), coalesce(sum(size), 0) FROM temp.work",
+            // Rows of one copy are names of one file: it is read once.
+            "SELECT count(*), coalesce(sum(size), 0) FROM (
+                 SELECT size FROM temp.work GROUP BY volume, ifnull(ino, -id), size)",
             [],
             |row| Ok((row.get(0)?, row.get(1)?)),
         )?;

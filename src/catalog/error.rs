@@ -17,6 +17,14 @@ pub enum CatalogError {
         /// Process id and command of the holder.
         holder: String,
     },
+    /// The lock file cannot be made: a read-only folder, most likely.
+    #[error("the catalog {} cannot be changed: its lock file cannot be written: {source}", path.display())]
+    NotWritable {
+        /// The catalog.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// There is no catalog yet.
     #[error("there is no catalog at {}: run `dupescan scan PATH` first", .0.display())]
     Missing(PathBuf),
@@ -52,9 +60,9 @@ pub enum CatalogError {
         /// What the system said.
         source: io::Error,
     },
-    /// SQLite's own error.
-    #[error(transparent)]
-    Sqlite(#[from] rusqlite::Error),
+    /// SQLite's own error. Not given as a source: it would say the same twice.
+    #[error("{0}")]
+    Sqlite(rusqlite::Error),
     /// Any of the above, with the catalog's path in front.
     #[error("cannot use the catalog {}: {source}", path.display())]
     At {
@@ -92,12 +100,19 @@ pub enum CatalogError {
     },
 }
 
+impl From<rusqlite::Error> for CatalogError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
 impl CatalogError {
     /// Puts the catalog's path in front of an error that does not name it.
     #[must_use]
     pub fn at(self, path: &Path) -> Self {
         match self {
             Self::Locked { .. }
+            | Self::NotWritable { .. }
             | Self::Missing(_)
             | Self::NotLocal { .. }
             | Self::Io { .. }

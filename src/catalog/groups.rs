@@ -73,6 +73,7 @@ struct Member {
     folder: FolderId,
     name: std::ffi::OsString,
     mtime_ns: i64,
+    ctime_ns: i64,
     compared: Option<i64>,
 }
 
@@ -165,17 +166,18 @@ impl GroupList {
             "DROP TABLE IF EXISTS temp.members;
              CREATE TEMP TABLE members (
                  id INTEGER PRIMARY KEY, digest BLOB, size INTEGER, volume INTEGER, ino INTEGER,
-                 root INTEGER, folder INTEGER, name BLOB, mtime_ns INTEGER, compared INTEGER);
+                 root INTEGER, folder INTEGER, name BLOB, mtime_ns INTEGER, ctime_ns INTEGER,
+                 compared INTEGER);
              DROP TABLE IF EXISTS temp.tallied;
              CREATE TEMP TABLE tallied (
                  digest BLOB, size INTEGER, first INTEGER, last INTEGER, copies INTEGER, path BLOB);",
         )?;
         connection.execute(
             "INSERT INTO temp.members
-                 (digest, size, volume, ino, root, folder, name, mtime_ns, compared)
+                 (digest, size, volume, ino, root, folder, name, mtime_ns, ctime_ns, compared)
              SELECT CASE files.size WHEN 0 THEN ?3 ELSE files.digest END AS content, files.size,
                     folders.volume, files.ino, folders.root, files.folder, files.name,
-                    files.mtime_ns, files.compared
+                    files.mtime_ns, files.ctime_ns, files.compared
                FROM files JOIN folders ON folders.id = files.folder
               WHERE files.removed_in IS NULL AND files.size BETWEEN ?1 AND ?2
                 AND content IS NOT NULL
@@ -281,7 +283,7 @@ impl GroupList {
 
     fn members_between(&self, first: i64, last: i64) -> Result<Vec<Member>, CatalogError> {
         let mut statement = self.catalog.connection.prepare_cached(
-            "SELECT volume, ino, folder, name, mtime_ns, compared FROM temp.members
+            "SELECT volume, ino, folder, name, mtime_ns, ctime_ns, compared FROM temp.members
               WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
         )?;
         let rows = statement.query_map([first, last], |row| {
@@ -291,7 +293,8 @@ impl GroupList {
                 folder: FolderId(row.get(2)?),
                 name: rows::name(row, 3)?,
                 mtime_ns: row.get(4)?,
-                compared: row.get(5)?,
+                ctime_ns: row.get(5)?,
+                compared: row.get(6)?,
             })
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
@@ -312,6 +315,7 @@ impl GroupList {
                             path,
                             root: root_path(&self.roots, root).to_owned(),
                             mtime_ns: member.mtime_ns,
+                            ctime_ns: member.ctime_ns,
                             volume: self.volume_name(member.volume),
                             inode: member.ino.map(i64::cast_unsigned),
                             links: Vec::new(),

@@ -19,8 +19,8 @@ impl Lock {
     /// Takes the lock at once, or names the process that holds it.
     pub fn take(catalog: &Path, command: &str) -> Result<Self, CatalogError> {
         let path = lock_path(catalog);
-        let failed = |source| CatalogError::Io {
-            path: path.clone(),
+        let failed = |source| CatalogError::NotWritable {
+            path: catalog.to_owned(),
             source,
         };
         let mut file = OpenOptions::new()

@@ -69,6 +69,8 @@ pub struct FolderListing {
     pub returned_folders: Vec<FolderId>,
     /// Subfolders that are gone, with everything below them.
     pub vanished_folders: Vec<FolderId>,
+    /// Whether the same scan listed the folder before it was stopped.
+    pub is_repeat: bool,
     /// What the summary counts.
     pub counts: ListingCounts,
 }
@@ -88,6 +90,20 @@ pub struct ListingCounts {
     pub ctime_only: u64,
     /// Files that were flagged removed and are back.
     pub restored: u64,
+    /// Bytes in files that are new or back.
+    pub new_bytes: u64,
+}
+
+impl ListingCounts {
+    /// What a repeated listing adds to the first: files that came since.
+    #[must_use]
+    pub fn only_new(self) -> Self {
+        Self {
+            files: self.added + self.restored,
+            bytes: self.new_bytes,
+            ..self
+        }
+    }
 }
 
 /// A subfolder seen for the first time; its id was allocated in memory.

@@ -116,7 +116,7 @@ fn range_rules() -> Vec<Rule> {
             "scans with a value out of range",
             "scans",
             "scan",
-            "state NOT IN ('running', 'interrupted', 'complete', 'failed', 'superseded')
+            "state NOT IN ('running', 'interrupted', 'complete', 'superseded')
              OR stage NOT IN ('list', 'probe', 'hash', 'settle')
              OR mode NOT IN ('all', 'folders', 'files', 'retry')",
         ),

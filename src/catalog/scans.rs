@@ -39,8 +39,6 @@ words!(
         Interrupted = "interrupted",
         /// It is done.
         Complete = "complete",
-        /// It gave up.
-        Failed = "failed",
         /// A later scan started afresh instead of going on with it.
         Superseded = "superseded",
     }
@@ -265,7 +263,7 @@ pub(super) fn set_state(
     stage: Stage,
 ) -> rusqlite::Result<()> {
     let now = Timestamp::now().0;
-    let finished = matches!(state, ScanState::Complete | ScanState::Failed).then_some(now);
+    let finished = (state == ScanState::Complete).then_some(now);
     connection.execute(
         "UPDATE scans SET state = ?2, stage = ?3, updated_at = ?4, finished_at = ?5 WHERE id = ?1",
         params![scan.0, state.name(), stage.name(), now, finished],
@@ -345,6 +343,19 @@ impl ReadOnly {
              AND mode IN ('all', 'folders') ORDER BY id DESC LIMIT 1"
         );
         Ok(self.scans_where(&condition)?.pop())
+    }
+
+    /// The options of a root's newest scan, as JSON.
+    pub fn last_options(&self, root: RootId) -> Result<Option<String>, CatalogError> {
+        Ok(self
+            .connection
+            .query_row(
+                "SELECT options FROM scans WHERE root = ?1 AND mode <> 'retry'
+                  ORDER BY id DESC LIMIT 1",
+                [root.0],
+                |row| row.get(0),
+            )
+            .optional()?)
     }
 
     /// Up to which scan the catalog's answers hold; `None` before the first.

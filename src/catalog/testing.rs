@@ -247,6 +247,7 @@ impl Run {
 
     fn listing(&self, folder: FolderId) -> FolderListing {
         FolderListing {
+            is_repeat: false,
             scan: self.scan,
             root: self.root,
             folder,

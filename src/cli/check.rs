@@ -71,6 +71,7 @@ impl Checker {
             stat.is_file()
                 && stat.meta.size == size
                 && stat.meta.mtime_ns == copy.mtime_ns
+                && stat.meta.ctime_ns == copy.ctime_ns
                 && copy.inode.is_none_or(|inode| inode == stat.meta.ino)
         })
     }
@@ -128,6 +129,7 @@ mod tests {
             path,
             root: root.to_owned(),
             mtime_ns: stat.meta.mtime_ns,
+            ctime_ns: stat.meta.ctime_ns,
             volume: "uuid:1".into(),
             inode: Some(stat.meta.ino),
             links: vec![],

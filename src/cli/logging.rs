@@ -9,7 +9,7 @@ use std::sync::Mutex;
 
 use anstream::AutoStream;
 use indicatif::MultiProgress;
-use tracing::Subscriber;
+use tracing::{Level, Subscriber};
 use tracing_subscriber::fmt::MakeWriter;
 
 use super::context::{Context, wants_color};
@@ -48,7 +48,11 @@ where
         // panics when standard error is what is closed.
         .log_internal_errors(false)
         .with_writer(writer);
+    let is_for_people = log.file.is_none() && log.level <= Level::INFO;
     match log.format {
+        LogFormat::Text if is_for_people => {
+            Box::new(builder.without_time().with_target(false).finish())
+        }
         LogFormat::Text => Box::new(builder.finish()),
         LogFormat::Json => Box::new(builder.json().finish()),
     }
@@ -88,8 +92,6 @@ impl Write for AroundProgress {
 mod tests {
     use std::os::unix::fs::PermissionsExt;
     use std::sync::Arc;
-
-    use tracing::Level;
 
     use super::*;
 

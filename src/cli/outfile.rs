@@ -51,7 +51,7 @@ fn replace(path: &Path, write: impl FnOnce(&mut File) -> anyhow::Result<()>) -> 
         .prefix(".dupescan-")
         .permissions(Permissions::from_mode(0o666))
         .tempfile_in(folder)
-        .map_err(plain)?;
+        .map_err(|error| plain(&error))?;
     write(file.as_file_mut())?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;
@@ -59,10 +59,10 @@ fn replace(path: &Path, write: impl FnOnce(&mut File) -> anyhow::Result<()>) -> 
 }
 
 /// The system's error without the temporary file's name.
-fn plain(error: io::Error) -> io::Error {
-    error
-        .raw_os_error()
-        .map_or(error, io::Error::from_raw_os_error)
+fn plain(error: &io::Error) -> io::Error {
+    let text = error.to_string();
+    let plain = text.split(" at path ").next().unwrap_or_default();
+    io::Error::new(error.kind(), plain.to_owned())
 }
 
 fn is_one_of(found: &fs::Metadata, files: &[PathBuf]) -> bool {

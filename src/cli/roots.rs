@@ -7,7 +7,7 @@ use super::args::catalog::RootsCommand;
 use super::context::Context;
 use super::exit::{self, Exit};
 use super::{output, paths};
-use crate::catalog::{CatalogError, RootRow, VolumeRow};
+use crate::catalog::{CatalogError, Exclusive, RootRow, VolumeRow};
 use crate::fault::{Fault, Step};
 use crate::platform::{Dir, Volume};
 use crate::report::text::{Align, escape, grouped, human_size, table};
@@ -49,6 +49,7 @@ fn move_root(context: &Context, old: &Path, new: &Path) -> anyhow::Result<()> {
     let root = paths::root_named(&roots, old)?;
     let new = paths::resolve(new)?;
     let volume = volume_of(&new)?;
+    refuse_strangers(&catalog, root, &new)?;
     warn_of_another_volume(context, root, &new, &volume);
     let moved = catalog
         .register_volume(&volume)
@@ -81,6 +82,32 @@ fn volume_of(path: &Path) -> anyhow::Result<VolumeRow> {
         fstype: volume.fstype.to_owned(),
         stable_inodes: volume.stable_inodes,
     })
+}
+
+/// A folder in which nothing of the root is found is not where it moved to.
+fn refuse_strangers(catalog: &Exclusive, root: &RootRow, new: &Path) -> anyhow::Result<()> {
+    let reader = catalog.reader()?;
+    let folders = reader.subfolders_of(root.top)?;
+    let files = reader.files_of(root.top)?;
+    let mut names = folders
+        .iter()
+        .filter(|folder| !folder.removed)
+        .map(|folder| &folder.name)
+        .chain(
+            files
+                .iter()
+                .filter(|file| !file.removed)
+                .map(|file| &file.name),
+        )
+        .peekable();
+    if names.peek().is_some() && !names.any(|name| new.join(name).symlink_metadata().is_ok()) {
+        return Err(exit::usage(format_args!(
+            "{} holds nothing of the root {}: give the folder where it is now",
+            new.display(),
+            root.path.display()
+        )));
+    }
+    Ok(())
 }
 
 /// Allowed, since the next scan compares every file; but likely a slip.

@@ -1,20 +1,18 @@
 //! `dupescan scan PATH…`
 
+use super::Exit;
 use super::args::ScanArgs;
 use super::catalog::open_or_create;
 use super::context::Context;
 use super::session::{Session, explain};
-use super::{Exit, exit};
-use crate::scan::{Plan, Request};
+use crate::scan::{Plan, Request, check_paths};
 
 pub(super) fn run(context: &Context, args: &ScanArgs) -> anyhow::Result<Exit> {
     let session = Session::start(context)?;
     let options = args.options(&context.config.scan);
-    // Looked at before a catalog is created for nothing.
-    for path in &args.paths {
-        if path.as_os_str().is_empty() {
-            return Err(exit::usage("an empty PATH names no folder"));
-        }
+    if !context.config.db.exists() {
+        // No catalog is created for a mistyped path.
+        check_paths(&args.paths).map_err(explain)?;
     }
     let mut catalog = open_or_create(&context.config.db, "scan", options.algorithm)?;
     let request = Request {

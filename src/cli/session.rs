@@ -47,6 +47,31 @@ impl<'a> Session<'a> {
         Ok(exit)
     }
 
+    /// Runs one plan after the other, until one is interrupted; the worst end
+    /// counts. Each run uses the catalog up, so the next opens it again.
+    pub(super) fn run_each<T>(
+        &self,
+        catalog: Exclusive,
+        command: &str,
+        items: &[T],
+        plan: impl Fn(&mut Exclusive, &T) -> Result<Plan, ScanError>,
+    ) -> anyhow::Result<Exit> {
+        let mut open = Some(catalog);
+        let mut worst = Exit::Done;
+        for item in items {
+            let mut catalog = match open.take() {
+                Some(catalog) => catalog,
+                None => self.context.exclusive(command)?,
+            };
+            let plan = plan(&mut catalog, item).map_err(explain)?;
+            worst = worst.or(self.run(catalog, &plan)?);
+            if worst == Exit::Interrupted {
+                break;
+            }
+        }
+        Ok(worst)
+    }
+
     /// Tells the user something on standard error, around the progress line.
     pub(super) fn notify(&self, notice: &Notice) {
         if self.context.quiet {

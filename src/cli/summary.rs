@@ -48,6 +48,14 @@ fn exit(outcome: &Outcome) -> Exit {
 }
 
 fn scanned(outcome: &Outcome, counters: &ScanCounters, out: &mut impl Write) -> io::Result<()> {
+    if counters.folders == 0 {
+        return writeln!(
+            out,
+            "Read {} in {}",
+            human_size(counters.bytes_read),
+            text::duration(outcome.elapsed)
+        );
+    }
     writeln!(
         out,
         "Scanned {} in {}, {}, in {}",
@@ -124,7 +132,7 @@ fn headline(totals: &Totals) -> String {
         "No duplicates in the catalog".to_owned()
     } else {
         format!(
-            "{} with {} in the catalog; keeping one of each frees {}",
+            "{}, {}; keeping one of each frees {}",
             counted(totals.groups, "duplicate group", "duplicate groups"),
             counted(totals.copies, "copy", "copies"),
             human_size(totals.reclaimable)

@@ -76,6 +76,9 @@ impl Diff {
                 Some(Change::CtimeOnly) => ignore_ctime,
                 Some(Change::Content) | None => false,
             };
+        if row.is_none_or(|row| row.removed) {
+            self.counts.new_bytes += meta.size;
+        }
         match row {
             None => self.counts.added += 1,
             Some(row) if row.removed => self.counts.restored += 1,

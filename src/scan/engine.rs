@@ -281,7 +281,7 @@ impl Engine {
         let first_failure = work.first_failure.unwrap_or_else(Timestamp::now);
         match failure.again {
             Some(item) if failure.fault.class.is_retried() && work.failed < self.limits.retries => {
-                tracing::info!(path = %failure.path.display(), fault = %failure.fault, "will try again");
+                tracing::info!(path = ?failure.path, fault = %failure.fault, "will try again");
                 let work = Work {
                     item,
                     failed: work.failed + 1,
@@ -291,7 +291,7 @@ impl Engine {
                 Ok(())
             }
             _ => {
-                tracing::warn!("{}: {}", failure.path.display(), failure.fault);
+                tracing::warn!(path = ?failure.path, fault = %failure.fault, "could not be read");
                 self.record(failure.place, failure.fault, work.failed + 1, first_failure)
             }
         }
@@ -336,11 +336,7 @@ impl Engine {
         for stalled in self.pool.stalled(self.limits.stall_warning) {
             if stalled.idle < self.limits.item_timeout {
                 if self.warned.insert(stalled.job_id) {
-                    tracing::warn!(
-                        "no progress for {} s: {}",
-                        stalled.idle.as_secs(),
-                        stalled.what.display()
-                    );
+                    tracing::warn!(path = ?stalled.what, seconds = stalled.idle.as_secs(), "no progress");
                 }
                 continue;
             }
@@ -353,7 +349,7 @@ impl Engine {
                 Item::Probe(_) | Item::Hash(_) => Step::Read,
             };
             let fault = Fault::timed_out(step, abandoned.idle.as_secs());
-            tracing::warn!("given up: {}: {fault}", abandoned.what.display());
+            tracing::warn!(path = ?abandoned.what, %fault, "given up");
             for place in abandoned.job.item.item.places() {
                 self.record(
                     place,

@@ -52,7 +52,7 @@ pub enum ScanError {
     #[error("{} was never scanned: `--mode files` needs a listed root", .0.display())]
     NeverListed(PathBuf),
     /// `retry` of a number that is no dead letter.
-    #[error("there is no dead letter {0} (`dupescan errors` lists them)")]
+    #[error("there is no error {0} (`dupescan errors` lists them)")]
     NoSuchFault(crate::model::FaultId),
     /// The catalog failed.
     #[error(transparent)]

@@ -350,6 +350,7 @@ impl Folder {
         subfolders: &Subfolders,
     ) -> Record {
         let meta = &self.stat.meta;
+        let is_repeat = matches!(item.origin, Origin::Listed);
         let is_fresh = meta.ctime_ns.max(meta.mtime_ns) > began - FRESH_NS;
         let of_all =
             |wanted: fn(&Subfolder) -> bool| subfolders.all.iter().filter(move |f| wanted(f));
@@ -372,7 +373,12 @@ impl Folder {
                 .map(|folder| folder.id)
                 .collect(),
             vanished_folders: subfolders.vanished.clone(),
-            counts: diff.counts,
+            is_repeat,
+            counts: if is_repeat {
+                diff.counts.only_new()
+            } else {
+                diff.counts
+            },
         }))
     }
 

@@ -27,6 +27,6 @@ mod throttle;
 mod worker;
 
 pub use error::ScanError;
-pub use plan::{Notice, Plan, Request, online_state};
+pub use plan::{Notice, Plan, Request, check_paths, online_state, retries, unfinished};
 pub use run::{Outcome, run};
 pub use shared::volume_row;

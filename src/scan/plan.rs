@@ -11,12 +11,17 @@ use super::options::{Mode, ScanOptions};
 use super::scope::Scope;
 use super::shared::volume_row;
 use super::sources::Seeds;
-use crate::catalog::{CatalogError, Exclusive, FaultEntry, NewScan, RootRow, ScanRow, Stage};
+use crate::catalog::{
+    CatalogError, Exclusive, FaultEntry, NewScan, Placement, RootRow, ScanRow, Stage,
+};
 use crate::model::{Algorithm, FaultId, FolderId, RootId, ScanId, Timestamp, VolumeId};
 use crate::platform::{Dir, EntryKind, Volume, VolumeTable};
 
 /// An unfinished scan older than this is listed afresh.
 const STALE_SECONDS: i64 = 24 * 60 * 60;
+
+/// The mode of a scan that tries dead letters again.
+const RETRY: &str = "retry";
 
 /// What the user asked for.
 #[derive(Debug, Clone)]
@@ -140,95 +145,139 @@ impl Plan {
         })
     }
 
-    /// The plans for `resume`: one for each set of options among the
-    /// unfinished scans.
-    pub fn for_resume(
+    /// The plan that goes on with unfinished scans of equal options.
+    pub fn resume(
         catalog: &mut Exclusive,
+        scans: &[ScanRow],
         notify: &mut dyn FnMut(Notice),
-    ) -> Result<Vec<Request>, ScanError> {
+    ) -> Result<Self, ScanError> {
         catalog.mark_orphans()?;
-        let roots = catalog.roots()?;
-        let mut requests: Vec<Request> = Vec::new();
-        for scan in catalog.reader()?.unfinished_scans()? {
-            let Some(root) = roots.iter().find(|root| root.id == scan.root) else {
+        let options = scans.first().and_then(stored_options).unwrap_or_default();
+        let request = Request::again(options);
+        let volumes = VolumeTable::new();
+        let known = catalog.roots()?;
+        let mut roots = Vec::new();
+        for scan in scans {
+            let Some(root) = known.iter().find(|root| root.id == scan.root) else {
                 continue;
             };
+            resolve(&root.path, &known)?;
+            let (_, volume) = examine(&root.path, &known, &request, &volumes)?;
+            let volume = catalog.register_volume(&volume_row(&volume))?;
             let path = super::access::join(&root.path, &scan.subpath);
-            let Ok(options) = serde_json::from_str::<ScanOptions>(&scan.options) else {
-                notify(Notice::Afresh(scan.id, path, "its options cannot be read"));
-                continue;
+            let placement = catalog.place(&path, volume)?;
+            let start = Start {
+                placement: &placement,
+                path: &path,
+                algorithm: catalog.reader()?.algorithm()?,
             };
-            match requests.iter_mut().find(|known| known.options == options) {
-                Some(request) => request.paths.push(path),
-                None => requests.push(Request {
-                    paths: vec![path],
-                    options,
-                    restart: false,
-                    allow_empty: false,
-                    moved: false,
-                }),
-            }
+            roots.push(start.plan(catalog, &request, Some(scan), notify)?);
         }
-        Ok(requests)
+        Ok(Self {
+            roots,
+            options: request.options,
+            allow_empty: false,
+            sizes: None,
+        })
     }
 
-    /// The plan for `retry`: just the dead letters given, or all. `None` when
-    /// there is nothing to try.
-    pub fn for_retry(catalog: &mut Exclusive, ids: &[FaultId]) -> Result<Option<Self>, ScanError> {
-        catalog.mark_orphans()?;
+    /// The plan that tries some dead letters of one root again, as its last
+    /// scan would.
+    pub fn retry(
+        catalog: &mut Exclusive,
+        root: RootId,
+        faults: &[FaultEntry],
+    ) -> Result<Self, ScanError> {
         let reader = catalog.reader()?;
-        let mut faults = reader.faults(FaultId(0), u32::MAX)?;
-        if let Some(unknown) = ids.iter().find(|id| faults.iter().all(|f| f.id != **id)) {
-            return Err(ScanError::NoSuchFault(*unknown));
-        }
-        faults.retain(|fault| ids.is_empty() || ids.contains(&fault.id));
-        let algorithm = reader.algorithm()?;
-        let mut roots = Vec::new();
-        for root in catalog.roots()? {
-            let of_root: Vec<&FaultEntry> = faults.iter().filter(|f| f.root == root.id).collect();
-            if !of_root.is_empty() {
-                roots.push(plan_retry(catalog, &root, algorithm, &of_root)?);
-            }
-        }
-        let is_listing = roots.iter().any(|root| root.seeds.is_some());
+        let options = ScanOptions {
+            mode: Mode::All,
+            rehash: false,
+            ..reader
+                .last_options(root)?
+                .and_then(|json| serde_json::from_str(&json).ok())
+                .unwrap_or_default()
+        };
+        let scan = catalog.begin_scan(&NewScan {
+            root,
+            subpath: Path::new(""),
+            mode: RETRY,
+            algorithm: reader.algorithm()?,
+            options: &to_json(&options),
+        })?;
+        // Entries that could not be examined are found by listing their folder.
+        let mut folders: Vec<FolderId> = faults
+            .iter()
+            .filter(|fault| fault.is_folder || fault.size.is_none())
+            .map(|fault| fault.folder)
+            .collect();
+        folders.sort_unstable();
+        folders.dedup();
+        let is_listing = !folders.is_empty();
         let sizes = faults.iter().filter_map(|fault| fault.size).collect();
-        Ok((!roots.is_empty()).then_some(Self {
-            roots,
-            options: ScanOptions::default(),
+        Ok(Self {
+            roots: vec![RootPlan {
+                scan,
+                root,
+                start_depth: 0,
+                seeds: is_listing.then_some(Seeds::Folders(folders)),
+            }],
+            options,
             allow_empty: false,
             sizes: (!is_listing).then_some(sizes),
-        }))
+        })
     }
 }
 
-fn plan_retry(
+impl Request {
+    /// The same options again, with nothing believed that looks wrong.
+    fn again(options: ScanOptions) -> Self {
+        Self {
+            paths: Vec::new(),
+            options,
+            restart: false,
+            allow_empty: false,
+            moved: false,
+        }
+    }
+}
+
+/// The unfinished scans, those with equal options together.
+pub fn unfinished(catalog: &Exclusive) -> Result<Vec<Vec<ScanRow>>, ScanError> {
+    catalog.mark_orphans()?;
+    let mut sets: Vec<Vec<ScanRow>> = Vec::new();
+    for scan in catalog.reader()?.unfinished_scans()? {
+        match sets.iter_mut().find(|set| set[0].options == scan.options) {
+            Some(set) => set.push(scan),
+            None => sets.push(vec![scan]),
+        }
+    }
+    Ok(sets)
+}
+
+/// The dead letters to try again, by root: those given, or all.
+pub fn retries(
     catalog: &Exclusive,
-    root: &RootRow,
-    algorithm: Algorithm,
-    faults: &[&FaultEntry],
-) -> Result<RootPlan, ScanError> {
-    let options = ScanOptions::default();
-    let scan = catalog.begin_scan(&NewScan {
-        root: root.id,
-        subpath: Path::new(""),
-        mode: "retry",
-        algorithm,
-        options: &to_json(&options),
-    })?;
-    // Entries that could not be examined are found by listing their folder.
-    let mut folders: Vec<FolderId> = faults
-        .iter()
-        .filter(|fault| fault.is_folder || fault.size.is_none())
-        .map(|fault| fault.folder)
-        .collect();
-    folders.sort_unstable();
-    folders.dedup();
-    Ok(RootPlan {
-        scan,
-        root: root.id,
-        start_depth: 0,
-        seeds: (!folders.is_empty()).then_some(Seeds::Folders(folders)),
-    })
+    ids: &[FaultId],
+) -> Result<Vec<(RootId, Vec<FaultEntry>)>, ScanError> {
+    let mut faults = catalog.reader()?.faults(FaultId(0), u32::MAX)?;
+    if let Some(unknown) = ids.iter().find(|id| faults.iter().all(|f| f.id != **id)) {
+        return Err(ScanError::NoSuchFault(*unknown));
+    }
+    faults.retain(|fault| ids.is_empty() || ids.contains(&fault.id));
+    let mut by_root: Vec<(RootId, Vec<FaultEntry>)> = Vec::new();
+    for fault in faults {
+        match by_root.iter_mut().find(|(root, _)| *root == fault.root) {
+            Some((_, of_root)) => of_root.push(fault),
+            None => by_root.push((fault.root, vec![fault])),
+        }
+    }
+    Ok(by_root)
+}
+
+/// Makes sure that folders to be scanned are there, before a catalog is
+/// created for them.
+pub fn check_paths(paths: &[PathBuf]) -> Result<(), ScanError> {
+    resolve_all(paths, &[]).map(drop)
 }
 
 fn check_globs(options: &ScanOptions) -> Result<(), ScanError> {
@@ -394,8 +443,8 @@ fn plan_root(
         return Err(ScanError::NeverListed(path.to_owned()));
     }
     let placement = catalog.place(path, volume)?;
-    for inner in placement.absorbed {
-        notify(Notice::Absorbed(path.to_owned(), inner));
+    for inner in &placement.absorbed {
+        notify(Notice::Absorbed(path.to_owned(), inner.clone()));
     }
     if placement.subpath.as_os_str().is_empty() {
         catalog.touch_root(placement.root, volume, options.listing.follow_links)?;
@@ -404,80 +453,92 @@ fn plan_root(
         .reader()?
         .unfinished_scans()?
         .into_iter()
-        .rfind(|scan| scan.root == placement.root && scan.subpath == placement.subpath);
-    let resumed = match unfinished {
-        Some(scan) => go_on(catalog, request, &scan, path, notify)?,
-        None => None,
+        .rfind(|scan| {
+            scan.root == placement.root && scan.subpath == placement.subpath && scan.mode != RETRY
+        });
+    let start = Start {
+        placement: &placement,
+        path,
+        algorithm,
     };
-    let seeds = |fresh: bool| match options.mode {
-        Mode::Files => None,
-        Mode::All | Mode::Folders if fresh => Some(Seeds::Folders(vec![placement.start])),
-        Mode::All | Mode::Folders => Some(Seeds::Unfinished(placement.start)),
-    };
-    let start_depth = placement.subpath.components().count();
-    let (scan, fresh) = match resumed {
-        Some(scan) => (scan, false),
-        None => {
-            if options.rehash {
-                catalog.distrust(placement.start)?;
-            }
-            let scan = catalog.begin_scan(&NewScan {
-                root: placement.root,
-                subpath: &placement.subpath,
-                mode: options.mode.name(),
-                algorithm,
-                options: &to_json(options),
-            })?;
-            (scan, true)
-        }
-    };
-    Ok(RootPlan {
-        scan,
-        root: placement.root,
-        start_depth,
-        seeds: seeds(fresh),
-    })
+    start.plan(catalog, request, unfinished.as_ref(), notify)
 }
 
-/// Goes on with an unfinished scan, or says why not.
-fn go_on(
-    catalog: &Exclusive,
-    request: &Request,
-    scan: &ScanRow,
-    path: &Path,
-    notify: &mut dyn FnMut(Notice),
-) -> Result<Option<ScanId>, ScanError> {
-    match afresh_reason(request, scan) {
-        Some(why) => {
-            notify(Notice::Afresh(scan.id, path.to_owned(), why));
-            catalog.supersede_scan(scan.id)?;
-            Ok(None)
+/// A folder from which a scan starts or goes on.
+struct Start<'a> {
+    placement: &'a Placement,
+    path: &'a Path,
+    algorithm: Algorithm,
+}
+
+impl Start<'_> {
+    /// Goes on with the unfinished scan if that makes sense, and starts one
+    /// afresh otherwise.
+    fn plan(
+        &self,
+        catalog: &mut Exclusive,
+        request: &Request,
+        unfinished: Option<&ScanRow>,
+        notify: &mut dyn FnMut(Notice),
+    ) -> Result<RootPlan, ScanError> {
+        let mut seeds = Seeds::Folders(vec![self.placement.start]);
+        let scan = match unfinished.map(|scan| (scan, afresh_reason(request, scan))) {
+            Some((scan, None)) => {
+                notify(Notice::Resumed(scan.id, self.path.to_owned()));
+                catalog.continue_scan(scan.id, Stage::List)?;
+                seeds = Seeds::Unfinished(self.placement.start);
+                scan.id
+            }
+            Some((scan, Some(why))) => {
+                notify(Notice::Afresh(scan.id, self.path.to_owned(), why));
+                catalog.supersede_scan(scan.id)?;
+                self.begin(catalog, request)?
+            }
+            None => self.begin(catalog, request)?,
+        };
+        Ok(RootPlan {
+            scan,
+            root: self.placement.root,
+            start_depth: self.placement.subpath.components().count(),
+            seeds: (request.options.mode != Mode::Files).then_some(seeds),
+        })
+    }
+
+    fn begin(&self, catalog: &mut Exclusive, request: &Request) -> Result<ScanId, ScanError> {
+        if request.options.rehash {
+            catalog.distrust(self.placement.start)?;
         }
-        None => {
-            notify(Notice::Resumed(scan.id, path.to_owned()));
-            catalog.continue_scan(scan.id, Stage::List)?;
-            Ok(Some(scan.id))
-        }
+        Ok(catalog.begin_scan(&NewScan {
+            root: self.placement.root,
+            subpath: &self.placement.subpath,
+            mode: request.options.mode.name(),
+            algorithm: self.algorithm,
+            options: &to_json(&request.options),
+        })?)
     }
 }
 
+/// Why an unfinished scan is not gone on with, if so.
 fn afresh_reason(request: &Request, scan: &ScanRow) -> Option<&'static str> {
-    let Ok(before) = serde_json::from_str::<ScanOptions>(&scan.options) else {
+    let Some(before) = stored_options(scan) else {
         return Some("its options cannot be read");
     };
     if request.restart {
         Some("--restart")
-    } else if Timestamp::now().0 - scan.updated.0 > STALE_SECONDS {
+    } else if scan.mode != RETRY && Timestamp::now().0 - scan.updated.0 > STALE_SECONDS {
         Some("it is older than a day")
     } else if before.listing != request.options.listing
         || before.mode != request.options.mode
         || before.rehash != request.options.rehash
-        || scan.mode != request.options.mode.name()
     {
         Some("the options changed")
     } else {
         None
     }
+}
+
+fn stored_options(scan: &ScanRow) -> Option<ScanOptions> {
+    serde_json::from_str(&scan.options).ok()
 }
 
 fn to_json(options: &ScanOptions) -> String {

@@ -175,6 +175,7 @@ impl Run<'_> {
             let Some(seeds) = root.seeds.clone() else {
                 continue;
             };
+            tracing::info!(scan = root.scan.0, "listing begins");
             let mut source = ListSource::new(
                 root.scan,
                 root.root,
@@ -259,6 +260,7 @@ impl Run<'_> {
 
     fn enter(&mut self, stage: Stage) -> Result<(), CatalogError> {
         self.stage = stage;
+        tracing::info!(stage = stage.name(), "stage begins");
         for scan in &self.scans {
             self.writer.set_scan(*scan, ScanState::Running, stage)?;
         }

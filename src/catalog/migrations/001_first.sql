@@ -30,7 +30,7 @@ CREATE TABLE scans (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
     root         INTEGER NOT NULL REFERENCES roots ON DELETE CASCADE,
     subpath      BLOB    NOT NULL DEFAULT x'',
-    state        TEXT    NOT NULL CHECK (state IN ('running', 'interrupted', 'complete', 'failed', 'superseded')),
+    state        TEXT    NOT NULL CHECK (state IN ('running', 'interrupted', 'complete', 'superseded')),
     stage        TEXT    NOT NULL CHECK (stage IN ('list', 'probe', 'hash', 'settle')),
     mode         TEXT    NOT NULL CHECK (mode IN ('all', 'folders', 'files', 'retry')),
     algorithm    TEXT    NOT NULL CHECK (algorithm IN ('sha256', 'sha512', 'sha3-256', 'blake3')),
@@ -131,7 +131,7 @@ CREATE VIEW live_files (path, size, mtime, digest, folder, name) AS
     SELECT folder_paths.path || '/' || CAST(files.name AS TEXT),
            files.size,
            datetime(files.mtime_ns / 1000000000, 'unixepoch'),
-           lower(hex(files.digest)),
+           CASE WHEN files.digest IS NOT NULL THEN lower(hex(files.digest)) END,
            files.folder,
            files.name
       FROM files JOIN folder_paths USING (folder)

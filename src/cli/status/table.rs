@@ -124,6 +124,9 @@ fn state(scan: &ScanRow) -> &'static str {
 
 fn age(now: Timestamp, then: Timestamp) -> String {
     let seconds = now.0.saturating_sub(then.0);
+    if seconds < 1 {
+        return "a moment".to_owned();
+    }
     duration(Duration::from_secs(u64::try_from(seconds).unwrap_or(0)))
 }
 
