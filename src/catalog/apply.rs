@@ -5,9 +5,7 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, Transaction, params};
 
-use super::records::{
-    FaultRecord, FileChange, FileOutcome, FileResult, FolderListing, Record,
-};
+use super::records::{FaultRecord, FileChange, FileOutcome, FileResult, FolderListing, Record};
 use super::rows::{blob, signed, unsigned};
 use super::scans::ScanCounters;
 use crate::model::{FolderId, RootId, ScanId, Timestamp};
@@ -331,7 +329,9 @@ fn store(
                  WHERE folder = ?1 AND name = ?2 AND size = ?3 AND mtime_ns = ?4
                    AND ctime_ns = ?5 AND ino IS ?6",
             )?
-            .execute(params![folder.0, name, size, mtime, ctime, ino, probe.0, racy])?,
+            .execute(params![
+                folder.0, name, size, mtime, ctime, ino, probe.0, racy
+            ])?,
         FileOutcome::Digested {
             digest,
             compared,
@@ -361,7 +361,9 @@ fn store(
                  WHERE folder = ?1 AND name = ?2 AND size = ?3 AND mtime_ns = ?4
                    AND ctime_ns = ?5 AND ino IS ?6",
             )?
-            .execute(params![folder.0, name, size, mtime, ctime, ino, scan.0, racy])?,
+            .execute(params![
+                folder.0, name, size, mtime, ctime, ino, scan.0, racy
+            ])?,
         FileOutcome::Changed(_) | FileOutcome::Vanished => 0,
     };
     clear_fault(connection, folder, name)

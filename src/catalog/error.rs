@@ -24,7 +24,9 @@ pub enum CatalogError {
     #[error("it is a SQLite database, but not a dupescan catalog")]
     Foreign,
     /// Written by a newer dupescan.
-    #[error("it has schema version {found}, and this dupescan knows versions up to {known}: use a newer dupescan")]
+    #[error(
+        "it has schema version {found}, and this dupescan knows versions up to {known}: use a newer dupescan"
+    )]
     Newer {
         /// Version found in the file.
         found: i32,

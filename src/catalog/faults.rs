@@ -114,9 +114,9 @@ impl ReadOnly {
 
     /// Number of dead letters.
     pub fn fault_count(&self) -> Result<u64, CatalogError> {
-        let count: i64 =
-            self.connection
-                .query_row("SELECT count(*) FROM faults", [], |row| row.get(0))?;
+        let count: i64 = self
+            .connection
+            .query_row("SELECT count(*) FROM faults", [], |row| row.get(0))?;
         Ok(rows::unsigned(count))
     }
 }

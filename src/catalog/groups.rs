@@ -209,8 +209,7 @@ impl GroupList {
                 if admits(catalog, &mut self.paths, &self.filter, folder, &name)? {
                     tally.count(row)?;
                     if self.filter.order == Order::Path || !self.filter.below.is_empty() {
-                        let path =
-                            absolute(catalog, &mut self.paths, &self.roots, folder, &name)?;
+                        let path = absolute(catalog, &mut self.paths, &self.roots, folder, &name)?;
                         tally.note_path(path, &self.filter.below);
                     }
                 }
@@ -455,8 +454,7 @@ fn root_path(roots: &[(RootId, PathBuf)], id: RootId) -> &Path {
 /// Swaps a copy's first name in byte order to the front.
 fn first_name_first(mut copy: CopyEntry, roots: &[(RootId, PathBuf)]) -> CopyEntry {
     copy.links.push(std::mem::take(&mut copy.path));
-    copy.links
-        .sort_by(|a, b| path_blob(a).cmp(path_blob(b)));
+    copy.links.sort_by(|a, b| path_blob(a).cmp(path_blob(b)));
     copy.path = copy.links.remove(0);
     if let Some((_, root)) = roots.iter().find(|(_, root)| copy.path.starts_with(root)) {
         copy.root.clone_from(root);

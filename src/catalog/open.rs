@@ -171,7 +171,11 @@ fn configure(connection: &Connection) -> Result<(), CatalogError> {
 /// The pragma is deprecated in favour of an environment variable, which a
 /// program with threads cannot set safely.
 fn temp_files_beside(connection: &Connection, path: &Path) -> Result<(), CatalogError> {
-    if let Some(folder) = path.parent().and_then(Path::to_str).filter(|f| !f.is_empty()) {
+    if let Some(folder) = path
+        .parent()
+        .and_then(Path::to_str)
+        .filter(|f| !f.is_empty())
+    {
         connection.pragma_update(None, "temp_store_directory", folder)?;
     }
     Ok(())
@@ -302,7 +306,11 @@ mod tests {
             .execute_batch("CREATE TABLE t (x)")
             .unwrap();
         let text = folder.path().join("notes.txt");
-        std::fs::write(&text, "not a database, but long enough to look at".repeat(30)).unwrap();
+        std::fs::write(
+            &text,
+            "not a database, but long enough to look at".repeat(30),
+        )
+        .unwrap();
         for path in [foreign, text] {
             let before = std::fs::read(&path).unwrap();
             assert!(Exclusive::open_or_create(&path, "scan", Algorithm::Sha256).is_err());
@@ -317,6 +325,11 @@ mod tests {
         let path = folder.path().join("catalog.db");
         let catalog = Exclusive::open_or_create(&path, "scan", Algorithm::Sha256).unwrap();
         let reader = catalog.reader().unwrap();
-        assert!(reader.connection.execute("DELETE FROM catalog", []).is_err());
+        assert!(
+            reader
+                .connection
+                .execute("DELETE FROM catalog", [])
+                .is_err()
+        );
     }
 }

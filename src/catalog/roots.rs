@@ -136,7 +136,10 @@ impl Exclusive {
         )?;
         transaction.execute("DELETE FROM faults WHERE root = ?1", [root.0])?;
         // Children before parents, or each delete would be refused.
-        transaction.execute("UPDATE folders SET parent = NULL, name = x'' WHERE root = ?1", [root.0])?;
+        transaction.execute(
+            "UPDATE folders SET parent = NULL, name = x'' WHERE root = ?1",
+            [root.0],
+        )?;
         transaction.execute("DELETE FROM folders WHERE root = ?1", [root.0])?;
         transaction.execute("DELETE FROM roots WHERE id = ?1", [root.0])?;
         transaction.commit()?;
@@ -361,11 +364,10 @@ fn insert_folder(
 ) -> rusqlite::Result<FolderId> {
     // The scan that will list it is not known yet; the next number is close
     // enough for "first seen".
-    let scan: ScanId = connection.query_row(
-        "SELECT coalesce(max(id), 0) + 1 FROM scans",
-        [],
-        |row| row.get(0).map(ScanId),
-    )?;
+    let scan: ScanId =
+        connection.query_row("SELECT coalesce(max(id), 0) + 1 FROM scans", [], |row| {
+            row.get(0).map(ScanId)
+        })?;
     connection.query_row(
         "INSERT INTO folders (root, parent, name, first_scan) VALUES (?1, ?2, ?3, ?4) RETURNING id",
         params![root.0, parent.map(|parent| parent.0), blob(name), scan.0],

@@ -7,9 +7,27 @@
     reason = "a test that meets something unexpected has to stop"
 )]
 
+mod backup;
+mod config;
 mod env;
+mod errors;
+mod exit_codes;
+mod faults;
+mod forget;
+mod generate;
 mod layers;
+mod names;
 mod oracle;
+mod properties;
+mod purge;
+mod report;
 mod report_json;
+mod rescan;
+mod resume;
+mod roots;
 mod run;
+mod scan;
+mod scan_options;
 mod source;
+mod status;
+mod verify;
