@@ -15,7 +15,7 @@ fn a_root_is_forgotten_with_all_its_rows() {
     assert_eq!(env.groups(), expected(&[&["other/c", "other/d"]]));
     env.run("status")
         .ok()
-        .is_silent_about(env.path("tree").to_str().unwrap());
+        .keeps_quiet_about(env.path("tree").to_str().unwrap());
     assert_eq!(env.sql::<i64>("SELECT count(*) FROM files"), 2);
     assert_eq!(env.sql::<i64>("SELECT count(*) FROM folders"), 1);
     assert!(env.path("tree/a").exists());
@@ -32,7 +32,7 @@ fn a_root_that_is_gone_can_be_forgotten() {
     env.run("scan tree other").ok();
     env.remove("tree");
     env.run("forget tree").ok();
-    env.run("status").ok().is_silent_about("offline");
+    env.run("status").ok().keeps_quiet_about("offline");
     assert_eq!(env.sql::<i64>("SELECT count(*) FROM roots"), 1);
 }
 

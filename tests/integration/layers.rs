@@ -34,8 +34,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("globs", &[]),
 ];
 
+/// Something, the modules that may hold it, and how to see it.
+type Reserved = (&'static str, &'static [&'static str], fn(&Source) -> bool);
+
 /// What only some modules may hold.
-const ONLY_IN: &[(&str, &[&str], fn(&Source) -> bool)] = &[
+const ONLY_IN: &[Reserved] = &[
     ("rusqlite", &["catalog"], |source| {
         source.has_word("rusqlite")
     }),

@@ -129,7 +129,7 @@ struct Round {
 #[derive(Debug, Clone, Copy)]
 enum First {
     Plain,
-    BelowFirst,
+    PartBefore,
     Overlapping,
 }
 
@@ -219,7 +219,7 @@ fn round() -> impl Strategy<Value = Round> {
 fn first() -> impl Strategy<Value = First> {
     prop_oneof![
         Just(First::Plain),
-        Just(First::BelowFirst),
+        Just(First::PartBefore),
         Just(First::Overlapping)
     ]
 }
@@ -251,7 +251,7 @@ impl World {
     fn scan_first(&mut self, first: First) {
         match first {
             First::Plain => self.scan("tree", ""),
-            First::BelowFirst => {
+            First::PartBefore => {
                 self.env.run("scan tree/one").ok();
                 let below = oracle::copies(&self.env.path(""), &["tree/one"]);
                 assert_eq!(self.env.copies(), below, "after a scan below the root");
@@ -362,10 +362,10 @@ impl World {
             Edit::Restore => {
                 let inside = |path: &Path| parts.iter().any(|part| path.starts_with(part));
                 let grave = self.graves.iter().position(|(path, _)| inside(path));
-                if let Some((path, content)) = grave.map(|at| self.graves.remove(at)) {
-                    if free(env, &path) {
-                        env.file(path, content);
-                    }
+                if let Some((path, content)) = grave.map(|at| self.graves.remove(at))
+                    && free(env, &path)
+                {
+                    env.file(path, content);
                 }
             }
             Edit::MoveFolder { folder, name } => {

@@ -24,7 +24,7 @@ fn a_moved_root_keeps_its_digests() {
     env.run("roots move tree elsewhere/tree").ok();
     let found = expected(&[&["elsewhere/tree/a", "elsewhere/tree/sub/b"]]);
     assert_eq!(env.groups(), found);
-    env.run("status").ok().is_silent_about("offline");
+    env.run("status").ok().keeps_quiet_about("offline");
     let Some((run, opens)) = env.run_traced("scan elsewhere/tree") else {
         skip!("no strace to prove that nothing is read again");
     };

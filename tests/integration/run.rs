@@ -68,7 +68,7 @@ impl Run {
 
     /// Standard output must not contain this.
     #[track_caller]
-    pub(crate) fn is_silent_about(self, text: &str) -> Self {
+    pub(crate) fn keeps_quiet_about(self, text: &str) -> Self {
         assert!(
             !self.out().contains(text),
             "'{text}' in the output of {}",

@@ -69,10 +69,11 @@ impl Source {
                 _ => 0,
             };
             last_end = end;
-            if word == "crate" || (supers > 0 && supers == depth) {
-                if let Some(tree) = self.code[end..].trim_start().strip_prefix("::") {
-                    expand(tree, "", &mut paths);
-                }
+            let is_root = word == "crate" || (supers > 0 && supers == depth);
+            if let Some(tree) = self.code[end..].trim_start().strip_prefix("::")
+                && is_root
+            {
+                expand(tree, "", &mut paths);
             }
         }
         paths
