@@ -6,7 +6,8 @@
 //! ```text
 //! cli ──► config ──► scan ──┐
 //!  └────► report ───────────┴─► catalog ──► model, fault
-//!                 scan ───────► platform ─► model
+//!         cli, scan ───────► platform ─► model
+//!         cli, scan ───────► globs
 //! ```
 //!
 //! Nothing below [`cli`] prints or exits, only `catalog` contains SQL, and
@@ -16,6 +17,7 @@ pub mod catalog;
 pub mod cli;
 pub mod config;
 pub mod fault;
+pub mod globs;
 pub mod model;
 pub mod platform;
 pub mod report;

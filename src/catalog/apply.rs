@@ -203,12 +203,10 @@ fn insert_folders(
     sums: &mut Sums,
 ) -> rusqlite::Result<()> {
     for folder in &listing.new_folders {
-        // A scan killed between two transactions may meet its own row again
-        // under an older id; that id stays.
-        let added = connection
+        connection
             .prepare_cached(
                 "INSERT INTO folders (id, root, parent, name, first_scan)
-                 VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (parent, name) DO NOTHING",
+                 VALUES (?1, ?2, ?3, ?4, ?5)",
             )?
             .execute(params![
                 folder.id.0,
@@ -217,7 +215,7 @@ fn insert_folders(
                 blob(&folder.name),
                 listing.scan.0
             ])?;
-        sums.root(listing.root).folders += i64::try_from(added).unwrap_or(0);
+        sums.root(listing.root).folders += 1;
     }
     for folder in &listing.returned_folders {
         let back = connection
@@ -433,14 +431,14 @@ fn apply_fault(
         .prepare_cached(
             "INSERT INTO faults (root, folder, name, scan, step, class, errno, attempts,
                                  first_at, last_at, message, hint)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+             VALUES ((SELECT root FROM folders WHERE id = ?1), ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,
+                     ?10, ?11)
              ON CONFLICT (folder, name) DO UPDATE SET
                  scan = excluded.scan, step = excluded.step, class = excluded.class,
                  errno = excluded.errno, attempts = faults.attempts + excluded.attempts,
                  last_at = excluded.last_at, message = excluded.message, hint = excluded.hint",
         )?
         .execute(params![
-            record.root.0,
             record.folder.0,
             blob(&record.name),
             record.scan.0,

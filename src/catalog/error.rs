@@ -69,6 +69,19 @@ pub enum CatalogError {
     /// The root to act on is not in the catalog.
     #[error("{} is not a root of this catalog (`dupescan status` lists them)", .0.display())]
     NoSuchRoot(PathBuf),
+    /// SQLite itself finds the file damaged.
+    #[error(
+        "it is damaged and cannot be repaired: restore a backup, or scan again into a new catalog"
+    )]
+    Damaged,
+    /// A file that a backup must not replace.
+    #[error("the backup cannot be written to {}: {reason}", path.display())]
+    BadTarget {
+        /// The file.
+        path: PathBuf,
+        /// Why it is kept.
+        reason: String,
+    },
     /// A root already lies at the path a root should move to.
     #[error("{} overlaps the root {}", path.display(), root.display())]
     Overlap {
@@ -90,6 +103,7 @@ impl CatalogError {
             | Self::Io { .. }
             | Self::At { .. }
             | Self::NoSuchRoot(_)
+            | Self::BadTarget { .. }
             | Self::Overlap { .. } => self,
             other => Self::At {
                 path: path.to_owned(),

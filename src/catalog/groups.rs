@@ -477,3 +477,6 @@ fn volumes(catalog: &ReadOnly) -> Result<Vec<(VolumeId, String)>, CatalogError> 
     let rows = statement.query_map([], |row| Ok((VolumeId(row.get(0)?), row.get(1)?)))?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,21 +3,27 @@
 //! maintenance command that holds the [`Lock`]); any number read.
 
 mod apply;
+mod backup;
 mod candidates;
 mod error;
 mod faults;
 mod groups;
 mod lock;
-mod maintain;
 mod open;
 mod paths;
+mod purge;
 mod reader;
 mod records;
+mod repair;
 mod roots;
 mod rows;
+mod rules;
 mod scans;
 mod schema;
 mod settle;
+#[cfg(test)]
+mod testing;
+mod verify;
 mod writer;
 
 pub use candidates::{Candidates, HashClass, Selection, WorkCopy, WorkName};
@@ -27,7 +33,8 @@ pub use groups::{Exclusion, GroupFilter, GroupList, Order};
 pub use lock::Lock;
 pub use open::{Exclusive, ReadOnly, own_files};
 pub use paths::FolderPaths;
-pub use reader::{KnownFile, KnownFolder};
+pub use purge::Purged;
+pub use reader::{FolderRow, KnownFile, KnownFolder};
 pub use records::{
     FaultRecord, FileChange, FileOutcome, FileResult, FileState, FolderListing, ListingCounts,
     NewFolder, Record,
@@ -35,8 +42,13 @@ pub use records::{
 pub use roots::{Placement, RootRow, VolumeRow};
 pub use scans::{NewScan, ScanCounters, ScanRow, ScanState, Stage};
 pub use settle::Settled;
+pub use verify::Problem;
 pub use writer::{Writer, WriterHandle};
 
 /// Version of the probe function that filled `files.probe`. Raising it makes
 /// every stored probe stale.
 pub const PROBE_VERSION: i64 = 1;
+
+/// Bytes of a file that its probe covers, head and tail together. A file that
+/// is no longer has a digest instead.
+pub const PROBE_SPAN: u64 = 16 * 1024;

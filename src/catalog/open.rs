@@ -63,9 +63,12 @@ impl Exclusive {
         configure(&connection)?;
         temp_files_beside(&connection, path)?;
         schema::migrate(&mut connection)?;
+        // Only where nothing has a digest yet: in place of a lost row this
+        // would be a guess about the algorithm.
         connection.execute(
             "INSERT INTO catalog (id, algorithm, probe_version, unsettled, created_at)
-             VALUES (1, ?1, ?2, 0, ?3) ON CONFLICT DO NOTHING",
+             SELECT 1, ?1, ?2, 0, ?3 WHERE NOT EXISTS (SELECT 1 FROM files)
+             ON CONFLICT DO NOTHING",
             (algorithm.name(), PROBE_VERSION, Timestamp::now().0),
         )?;
         Ok(Self {
@@ -94,6 +97,7 @@ impl Exclusive {
 /// A connection that cannot change the catalog.
 pub struct ReadOnly {
     pub(super) connection: Connection,
+    path: PathBuf,
 }
 
 impl ReadOnly {
@@ -117,7 +121,15 @@ impl ReadOnly {
         if schema::version(&connection)? == 0 {
             return Err(CatalogError::Foreign);
         }
-        Ok(Self { connection })
+        Ok(Self {
+            connection,
+            path: path.to_owned(),
+        })
+    }
+
+    /// Where the catalog lies.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Makes long queries stop with an error once `stopped` says so.

@@ -14,6 +14,10 @@ use crate::model::{FolderId, RootId};
 /// Bytes of cached paths after which the cache starts over.
 const CACHE_BYTES: usize = 4 << 20;
 
+/// Deeper than any filesystem goes: the folders of a damaged catalog may lie
+/// in each other, in a ring.
+const MOST_LEVELS: usize = 1_000_000;
+
 /// Remembers the paths of folders met lately.
 #[derive(Debug, Default)]
 pub struct FolderPaths {
@@ -61,6 +65,9 @@ impl FolderPaths {
                 })?;
             match parent {
                 Some(parent) => {
+                    if names.len() >= MOST_LEVELS {
+                        return Err(CatalogError::Damaged);
+                    }
                     names.push(name);
                     at = FolderId(parent);
                 }

@@ -36,6 +36,18 @@ pub struct KnownFolder {
     pub mount_point: bool,
 }
 
+/// A folder's own row.
+#[derive(Debug, Clone, Copy)]
+pub struct FolderRow {
+    /// The (mtime, ctime) it had when it was listed; `None` when it was not,
+    /// or when they were too fresh to compare with.
+    pub times: Option<(i64, i64)>,
+    /// Whether a filesystem was mounted on it.
+    pub mount_point: bool,
+    /// The scan that last looked at it.
+    pub visited_in: Option<ScanId>,
+}
+
 impl ReadOnly {
     /// The file rows of a folder, by name.
     pub fn files_of(&self, folder: FolderId) -> Result<Vec<KnownFile>, CatalogError> {
@@ -115,25 +127,21 @@ impl ReadOnly {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// The (mtime, ctime) a folder had when it was listed; `None` when they
-    /// were too fresh to compare with.
-    pub fn folder_times(&self, folder: FolderId) -> Result<Option<(i64, i64)>, CatalogError> {
-        let times = self
+    /// What a folder's own row says.
+    pub fn folder(&self, folder: FolderId) -> Result<FolderRow, CatalogError> {
+        Ok(self
             .connection
-            .prepare_cached("SELECT mtime_ns, ctime_ns FROM folders WHERE id = ?1")?
+            .prepare_cached(
+                "SELECT mtime_ns, ctime_ns, mount_point, visited_in FROM folders WHERE id = ?1",
+            )?
             .query_row([folder.0], |row| {
                 let mtime: Option<i64> = row.get(0)?;
                 let ctime: Option<i64> = row.get(1)?;
-                Ok(mtime.zip(ctime))
-            })?;
-        Ok(times)
-    }
-
-    /// Whether `scan` has visited a folder already.
-    pub fn is_visited(&self, folder: FolderId, scan: ScanId) -> Result<bool, CatalogError> {
-        Ok(self
-            .connection
-            .prepare_cached("SELECT visited_in IS ?2 FROM folders WHERE id = ?1")?
-            .query_row(params![folder.0, scan.0], |row| row.get(0))?)
+                Ok(FolderRow {
+                    times: mtime.zip(ctime),
+                    mount_point: row.get(2)?,
+                    visited_in: row.get::<_, Option<i64>>(3)?.map(ScanId),
+                })
+            })?)
     }
 }

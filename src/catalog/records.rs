@@ -174,8 +174,6 @@ pub enum FileOutcome {
 pub struct FaultRecord {
     /// The scan.
     pub scan: ScanId,
-    /// The root of the path.
-    pub root: RootId,
     /// The folder.
     pub folder: FolderId,
     /// The name in it; empty for the folder itself.

@@ -304,7 +304,7 @@ fn absorb(
     Ok(())
 }
 
-/// The folder at `below`, creating the rows on the way that are missing.
+/// The folder at `below`, with every row on the way created or restored.
 fn ensure_folders(
     connection: &Connection,
     root: RootId,
@@ -314,7 +314,10 @@ fn ensure_folders(
     let mut folder = top;
     for name in below {
         folder = match child(connection, folder, name)? {
-            Some(known) => known,
+            Some(known) => {
+                restore_folder(connection, root, known)?;
+                known
+            }
             None => {
                 connection.execute(
                     "UPDATE roots SET folders = folders + 1 WHERE id = ?1",
@@ -325,6 +328,22 @@ fn ensure_folders(
         };
     }
     Ok(folder)
+}
+
+/// A folder that is scanned exists, whatever an earlier scan found.
+fn restore_folder(connection: &Connection, root: RootId, folder: FolderId) -> rusqlite::Result<()> {
+    let restored = connection
+        .prepare_cached(
+            "UPDATE folders SET removed_in = NULL WHERE id = ?1 AND removed_in IS NOT NULL",
+        )?
+        .execute([folder.0])?;
+    if restored > 0 {
+        connection.execute(
+            "UPDATE roots SET folders = folders + 1 WHERE id = ?1",
+            [root.0],
+        )?;
+    }
+    Ok(())
 }
 
 /// The folder at `below`, if every step on the way is catalogued.
@@ -373,4 +392,66 @@ fn insert_folder(
         params![root.0, parent.map(|parent| parent.0), blob(name), scan.0],
         |row| row.get(0).map(FolderId),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Bed, file};
+    use super::*;
+
+    fn root_paths(bed: &Bed) -> Vec<PathBuf> {
+        let roots = bed.reader().roots().unwrap();
+        roots.into_iter().map(|root| root.path).collect()
+    }
+
+    #[test]
+    fn scanning_a_folder_that_was_removed_restores_it() {
+        let bed = Bed::new();
+        bed.scan("/r", &[file("a/b/x", 10, 1)]);
+        bed.remove("/r", &["a"], &[]);
+        bed.scan("/r/a/b", &[file("x", 10, 1)]);
+        assert_eq!(bed.reader().verify().unwrap(), []);
+        assert_eq!(bed.reader().roots().unwrap()[0].folders, 3);
+    }
+
+    #[test]
+    fn a_root_is_forgotten_with_all_its_rows() {
+        let bed = Bed::new();
+        bed.scan("/r", &[file("a/b/x", 10, 1), file("y", 10, 2)]);
+        bed.scan("/s", &[file("z", 10, 3)]);
+        assert_eq!(bed.open().forget(Path::new("/r")).unwrap(), 2);
+        assert_eq!(root_paths(&bed), [Path::new("/s")]);
+        assert_eq!(bed.paths(), ["/s/z"]);
+        assert_eq!(bed.reader().verify().unwrap(), []);
+        let error = bed.open().forget(Path::new("/r")).unwrap_err().to_string();
+        assert!(error.contains("/r is not a root"), "{error}");
+    }
+
+    #[test]
+    fn a_moved_root_keeps_everything_and_never_overlaps() {
+        let bed = Bed::new();
+        bed.scan("/r", &[file("a/x", 10, 1)]);
+        bed.scan("/s", &[file("z", 10, 3)]);
+        let mut catalog = bed.open();
+        let volume = VolumeId(1);
+        let into = |catalog: &mut Exclusive, new| {
+            catalog.move_root(Path::new("/r"), Path::new(new), volume)
+        };
+        assert!(into(&mut catalog, "/s/in").is_err());
+        assert!(into(&mut catalog, "/").is_err());
+        into(&mut catalog, "/r/deeper").unwrap();
+        drop(catalog);
+        assert_eq!(bed.paths(), ["/r/deeper/a/x", "/s/z"]);
+        assert_eq!(bed.reader().verify().unwrap(), []);
+    }
+
+    #[test]
+    fn an_absorbed_root_keeps_its_rows_and_counters() {
+        let bed = Bed::new();
+        bed.scan("/r/a/b", &[file("x", 10, 1), file("c/y", 5, 2)]);
+        bed.scan("/r", &[file("z", 10, 3)]);
+        assert_eq!(root_paths(&bed), [Path::new("/r")]);
+        assert_eq!(bed.paths(), ["/r/a/b/c/y", "/r/a/b/x", "/r/z"]);
+        assert_eq!(bed.reader().verify().unwrap(), []);
+    }
 }

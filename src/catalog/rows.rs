@@ -19,14 +19,28 @@ pub(super) fn path_blob(path: &Path) -> &[u8] {
     path.as_os_str().as_bytes()
 }
 
-/// Column `index` as a name.
+/// Column `index` as a name. One that would lead out of its folder was not
+/// written by dupescan and is refused.
 pub(super) fn name(row: &Row<'_>, index: usize) -> rusqlite::Result<OsString> {
-    row.get::<_, Vec<u8>>(index).map(OsString::from_vec)
+    let name: Vec<u8> = row.get(index)?;
+    if name.contains(&b'/') || name.contains(&0) || name == b"." || name == b".." {
+        return Err(rusqlite::Error::FromSqlConversionFailure(
+            index,
+            rusqlite::types::Type::Blob,
+            format!(
+                "{:?} is no name: run `dupescan verify`",
+                OsStr::from_bytes(&name)
+            )
+            .into(),
+        ));
+    }
+    Ok(OsString::from_vec(name))
 }
 
 /// Column `index` as a path.
 pub(super) fn path(row: &Row<'_>, index: usize) -> rusqlite::Result<PathBuf> {
-    name(row, index).map(PathBuf::from)
+    let path: Vec<u8> = row.get(index)?;
+    Ok(PathBuf::from(OsString::from_vec(path)))
 }
 
 /// A size or count as SQLite stores it.

@@ -9,6 +9,7 @@ use super::CatalogError;
 pub(crate) const APPLICATION_ID: i32 = 0x6475_7065;
 
 /// The version this program writes: the number of migration steps.
+#[allow(clippy::cast_possible_truncation, reason = "a handful of steps")]
 pub(crate) const VERSION: i32 = MIGRATIONS.len() as i32;
 
 /// Step `n` turns version `n` into version `n + 1`. Steps that have been

@@ -206,35 +206,41 @@ impl ReadOnly {
         if self.settled()? == Settled::Yes {
             return Ok(0);
         }
-        let sql = format!(
-            "WITH open_sizes AS MATERIALIZED (
-                 SELECT files.size AS size
-                   FROM files JOIN folders ON folders.id = files.folder
-                  WHERE files.removed_in IS NULL AND files.size > 0
-                  GROUP BY files.size
-                 HAVING {SEVERAL_COPIES} AND sum(files.digest IS NULL AND files.probe IS NULL) > 0),
-             open_classes AS MATERIALIZED (
-                 SELECT files.size AS size, files.probe AS probe
-                   FROM files JOIN folders ON folders.id = files.folder
-                  WHERE files.removed_in IS NULL AND files.probe IS NOT NULL
-                  GROUP BY files.size, files.probe
-                 HAVING {SEVERAL_COPIES}
-                    AND sum(files.digest IS NULL AND files.settled_in IS NULL) > 0),
-             doubtful AS MATERIALIZED (
-                 SELECT files.digest AS digest FROM files
-                  WHERE files.removed_in IS NULL AND files.size > 0
-                    AND (files.size IN (SELECT size FROM open_sizes)
-                         OR (files.size, files.probe) IN (SELECT size, probe FROM open_classes))),
-             duplicated AS MATERIALIZED (
-                 SELECT files.digest AS digest
-                   FROM files JOIN folders ON folders.id = files.folder
-                  WHERE files.removed_in IS NULL
-                    AND files.digest IN (SELECT digest FROM doubtful)
-                  GROUP BY files.digest HAVING {SEVERAL_COPIES})
-             SELECT count(*) FROM doubtful
-              WHERE digest IS NULL OR digest NOT IN (SELECT digest FROM duplicated)"
-        );
-        let count: i64 = self.connection.query_row(&sql, [], |row| row.get(0))?;
-        Ok(unsigned(count))
+        count_undetermined(&self.connection)
     }
+}
+
+/// [`ReadOnly::undetermined`] without the shortcut: counts whatever the
+/// catalog claims.
+pub(super) fn count_undetermined(connection: &Connection) -> Result<u64, CatalogError> {
+    let sql = format!(
+        "WITH open_sizes AS MATERIALIZED (
+             SELECT files.size AS size
+               FROM files JOIN folders ON folders.id = files.folder
+              WHERE files.removed_in IS NULL AND files.size > 0
+              GROUP BY files.size
+             HAVING {SEVERAL_COPIES} AND sum(files.digest IS NULL AND files.probe IS NULL) > 0),
+         open_classes AS MATERIALIZED (
+             SELECT files.size AS size, files.probe AS probe
+               FROM files JOIN folders ON folders.id = files.folder
+              WHERE files.removed_in IS NULL AND files.probe IS NOT NULL
+              GROUP BY files.size, files.probe
+             HAVING {SEVERAL_COPIES}
+                AND sum(files.digest IS NULL AND files.settled_in IS NULL) > 0),
+         doubtful AS MATERIALIZED (
+             SELECT files.digest AS digest FROM files
+              WHERE files.removed_in IS NULL AND files.size > 0
+                AND (files.size IN (SELECT size FROM open_sizes)
+                     OR (files.size, files.probe) IN (SELECT size, probe FROM open_classes))),
+         duplicated AS MATERIALIZED (
+             SELECT files.digest AS digest
+               FROM files JOIN folders ON folders.id = files.folder
+              WHERE files.removed_in IS NULL
+                AND files.digest IN (SELECT digest FROM doubtful)
+              GROUP BY files.digest HAVING {SEVERAL_COPIES})
+         SELECT count(*) FROM doubtful
+          WHERE digest IS NULL OR digest NOT IN (SELECT digest FROM duplicated)"
+    );
+    let count: i64 = connection.query_row(&sql, [], |row| row.get(0))?;
+    Ok(unsigned(count))
 }

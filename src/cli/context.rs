@@ -2,15 +2,18 @@
 //! terminal.
 
 use std::io::{self, IsTerminal};
+use std::path::Path;
 
 use anstream::{AutoStream, ColorChoice};
 use indicatif::{MultiProgress, ProgressDrawTarget};
 
-use crate::config::{ColorWhen, Config};
+use crate::config::{ColorWhen, Config, Places};
+
+/// Columns of a terminal that does not tell.
+const DEFAULT_WIDTH: u16 = 80;
 
 /// The surroundings of one command.
 #[derive(Debug)]
-#[allow(dead_code, reason = "most commands are not built yet")]
 pub(crate) struct Context {
     /// The validated settings.
     pub(crate) config: Config,
@@ -42,6 +45,42 @@ impl Context {
     }
 }
 
+impl Context {
+    /// Columns of the terminal that standard output is; `None` elsewhere.
+    pub(super) fn width(&self) -> Option<u16> {
+        self.terminal
+            .then(|| console_width().unwrap_or(DEFAULT_WIDTH))
+    }
+
+    /// A command line that the user can type to do `command` on this catalog.
+    pub(super) fn command(&self, command: &str) -> String {
+        let db = &self.config.db;
+        if Places::of_platform().db.as_ref() == Some(db) {
+            format!("dupescan {command}")
+        } else {
+            format!("dupescan --db {} {command}", shell_word(db))
+        }
+    }
+}
+
+/// Quotes a path for a shell, only where it is needed.
+fn shell_word(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@%".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        text.into_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
+
+fn console_width() -> Option<u16> {
+    rustix::termios::tcgetwinsize(io::stdout())
+        .ok()
+        .map(|size| size.ws_col)
+        .filter(|columns| *columns > 0)
+}
+
 /// Whether a stream gets colour, given what its surroundings (a terminal or
 /// not, `NO_COLOR`, `TERM`) speak for.
 pub(super) fn wants_color(when: ColorWhen, surroundings: ColorChoice) -> bool {
@@ -55,6 +94,12 @@ pub(super) fn wants_color(when: ColorWhen, surroundings: ColorChoice) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_paths_that_need_it_are_quoted() {
+        assert_eq!(shell_word(Path::new("/a/b-c.db")), "/a/b-c.db");
+        assert_eq!(shell_word(Path::new("/a b/it's")), r"'/a b/it'\''s'");
+    }
 
     #[test]
     fn only_auto_asks_the_surroundings() {

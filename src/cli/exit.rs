@@ -39,6 +39,16 @@ impl Exit {
             Self::Interrupted => 130,
         }
     }
+
+    /// The worse of two ends, as far as a script would care.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        if other.code() > self.code() {
+            other
+        } else {
+            self
+        }
+    }
 }
 
 impl From<Exit> for ExitCode {

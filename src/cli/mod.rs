@@ -3,6 +3,7 @@
 
 mod args;
 mod backup;
+mod catalog;
 mod context;
 mod errors;
 mod exit;
@@ -10,13 +11,17 @@ mod forget;
 mod generate;
 mod logging;
 mod output;
+mod progress;
 mod purge;
 mod report;
 mod resume;
 mod retry;
 mod roots;
 mod scan;
+mod session;
+mod signals;
 mod status;
+mod summary;
 mod verify;
 
 use std::ffi::OsString;
@@ -60,12 +65,12 @@ fn configure(global: &args::GlobalArgs, command: &Command) -> Result<Config, Con
 
 fn dispatch(context: &Context, command: Command) -> anyhow::Result<Exit> {
     match command {
-        Command::Scan(args) => scan::run(context, *args),
-        Command::Resume(args) => resume::run(context, args),
+        Command::Scan(args) => scan::run(context, &args),
+        Command::Resume(_) => resume::run(context),
         Command::Report(args) => report::run(context, args),
         Command::Status(args) => status::run(context, args),
         Command::Errors(args) => errors::run(context, args),
-        Command::Retry(args) => retry::run(context, args),
+        Command::Retry(args) => retry::run(context, &args),
         Command::Forget(args) => forget::run(context, args),
         Command::Roots(args) => roots::run(context, args),
         Command::Purge(args) => purge::run(context, args),

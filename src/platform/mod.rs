@@ -1,1 +1,26 @@
-//! (to be written)
+//! What the operating system must be asked for: folders by handle, file
+//! states, contents, volumes and priorities.
+//!
+//! Linux comes first; other Unix systems get the same names with the nearest
+//! thing they offer. No policy lives here: what to skip, retry or record is the
+//! caller's decision, and errors keep their `errno` so that it can be made.
+//! This is the only layer where `unsafe` code is allowed.
+
+mod buffer;
+mod dir;
+mod file;
+mod fstype;
+mod listing;
+mod priority;
+mod resolve;
+mod stat;
+mod volume;
+mod volume_id;
+
+pub use buffer::AlignedBuffer;
+pub use dir::{Dir, Links};
+pub use file::OpenFile;
+pub use listing::{Entries, RawEntry};
+pub use priority::lower_priority;
+pub use stat::{EntryKind, FileId, Stat};
+pub use volume::{Volume, VolumeTable};

@@ -1,8 +1,30 @@
 //! Running a scan: the worker pool, the orchestrator that feeds it, and the
 //! work items that list folders, probe files and hash groups.
 
+mod access;
+mod compare;
+mod diff;
+mod engine;
+mod error;
+pub mod hasher;
+mod item;
 pub mod limits;
+mod list;
 pub mod metrics;
 pub mod options;
+mod plan;
 pub mod pool;
+mod probe;
+mod retry;
+mod run;
+mod scope;
+mod shared;
 pub mod shutdown;
+mod sources;
+mod throttle;
+mod worker;
+
+pub use error::ScanError;
+pub use plan::{Notice, Plan, Request, online_state};
+pub use run::{Outcome, run};
+pub use shared::volume_row;

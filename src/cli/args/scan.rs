@@ -40,6 +40,14 @@ pub(crate) struct ScanArgs {
     #[arg(long)]
     pub(crate) hash_all: bool,
 
+    /// Believe a root that is empty, or a mount point without its disk, and flag its files removed
+    #[arg(long)]
+    pub(crate) allow_empty: bool,
+
+    /// Believe a root that lies on another filesystem than last time
+    #[arg(long)]
+    pub(crate) moved: bool,
+
     /// Levels below PATH to descend; 0 is its own files only
     #[arg(
         long,
@@ -60,7 +68,6 @@ pub(crate) struct ScanArgs {
 impl ScanArgs {
     /// The options of this scan: the configured ones, and what belongs to this
     /// scan only.
-    #[allow(dead_code, reason = "the scan command is not built yet")]
     pub(crate) fn options(&self, configured: &ScanOptions) -> ScanOptions {
         ScanOptions {
             mode: self.mode.into(),

@@ -1,0 +1,77 @@
+//! Running a plan in front of a user: signals, progress, notices, summary,
+//! exit code. Shared by `scan`, `resume` and `retry`.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use super::context::Context;
+use super::progress::Progress;
+use super::{Exit, exit, output, signals, summary};
+use crate::catalog::Exclusive;
+use crate::report::text;
+use crate::scan::metrics::Metrics;
+use crate::scan::shutdown::Shutdown;
+use crate::scan::{self, Notice, Plan, ScanError};
+
+/// A user waiting in front of a scan.
+pub(super) struct Session<'a> {
+    context: &'a Context,
+    shutdown: Shutdown,
+}
+
+impl<'a> Session<'a> {
+    /// Starts listening for signals.
+    pub(super) fn start(context: &'a Context) -> anyhow::Result<Self> {
+        let shutdown = Shutdown::token();
+        signals::watch(&shutdown)?;
+        Ok(Self { context, shutdown })
+    }
+
+    /// Runs a plan and prints its summary.
+    pub(super) fn run(&self, catalog: Exclusive, plan: &Plan) -> anyhow::Result<Exit> {
+        let metrics = Arc::new(Metrics::new());
+        let progress = Progress::start(&self.context.progress, &metrics);
+        let outcome = scan::run(
+            catalog,
+            plan,
+            &self.context.config.limits,
+            &self.shutdown,
+            &metrics,
+            &mut |notice| self.notify(&notice),
+        );
+        drop(progress);
+        let mut outcome = outcome.map_err(explain)?;
+        let mut out = output::stdout();
+        let exit = summary::print(self.context, &mut outcome, &mut out)?;
+        out.flush()?;
+        Ok(exit)
+    }
+
+    /// Tells the user something on standard error, around the progress line.
+    pub(super) fn notify(&self, notice: &Notice) {
+        if self.context.quiet {
+            return;
+        }
+        let sentence = match notice {
+            Notice::ToRead(files, bytes) => format!(
+                "{} to read: {}",
+                text::counted(*files, "file", "files"),
+                text::human_size(*bytes)
+            ),
+            other => text::escape(&other.to_string()),
+        };
+        self.context.progress.suspend(|| {
+            // Nobody is there to be told when standard error is closed.
+            writeln!(std::io::stderr(), "{sentence}").ok();
+        });
+    }
+}
+
+/// Gives a scan's error its exit code.
+pub(super) fn explain(error: ScanError) -> anyhow::Error {
+    if error.is_usage() {
+        exit::usage(error)
+    } else {
+        error.into()
+    }
+}

@@ -1,0 +1,31 @@
+//! Ctrl-C and its relatives: the first asks the scan to stop, the second
+//! leaves at once. The catalog is valid either way.
+
+use anyhow::Context as _;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use super::Exit;
+use crate::scan::shutdown::Shutdown;
+
+/// Stops `shutdown` on the first signal and ends the process on the second.
+pub(super) fn watch(shutdown: &Shutdown) -> anyhow::Result<()> {
+    let mut signals =
+        Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot watch for signals")?;
+    let shutdown = shutdown.clone();
+    std::thread::Builder::new()
+        .name("dupescan-signals".to_owned())
+        .spawn(move || {
+            for _signal in &mut signals {
+                if shutdown.is_stopped() {
+                    // SQLite undoes a half-written transaction when the
+                    // catalog is opened next.
+                    std::process::exit(Exit::Interrupted.code().into());
+                }
+                tracing::info!("stopping: a second signal leaves at once");
+                shutdown.stop();
+            }
+        })
+        .context("cannot start the signal thread")?;
+    Ok(())
+}

@@ -1,0 +1,187 @@
+//! What a scan says when it ends: what was scanned, what is duplicate, what
+//! could not be read, and what to do next.
+
+use std::io::{self, Write};
+
+use super::Exit;
+use super::context::Context;
+use crate::catalog::{GroupList, ScanCounters};
+use crate::model::{Group, Totals};
+use crate::report::text::{self, Align, counted, grouped, human_size};
+use crate::scan::Outcome;
+
+/// Groups shown.
+const TOP: usize = 10;
+
+/// Prints the summary and says how the program ends.
+pub(super) fn print(
+    context: &Context,
+    outcome: &mut Outcome,
+    out: &mut impl Write,
+) -> anyhow::Result<Exit> {
+    let counters = outcome
+        .scans
+        .iter()
+        .fold(ScanCounters::default(), |sum, scan| {
+            sum.plus(&scan.counters)
+        });
+    if !context.quiet {
+        scanned(outcome, &counters, out)?;
+        if let Some(groups) = &mut outcome.groups {
+            duplicates(context, groups, out)?;
+        }
+    }
+    troubles(context, outcome, out)?;
+    Ok(exit(outcome))
+}
+
+fn exit(outcome: &Outcome) -> Exit {
+    if outcome.interrupted {
+        Exit::Interrupted
+    } else if !outcome.findings.offline.is_empty() {
+        Exit::CouldNot
+    } else if outcome.findings.faults > 0 {
+        Exit::Findings
+    } else {
+        Exit::Done
+    }
+}
+
+fn scanned(outcome: &Outcome, counters: &ScanCounters, out: &mut impl Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "Scanned {} in {}, {}, in {}",
+        counted(counters.files, "file", "files"),
+        counted(counters.folders, "folder", "folders"),
+        human_size(counters.bytes),
+        text::duration(outcome.elapsed)
+    )?;
+    let unchanged = counters
+        .files
+        .saturating_sub(counters.added + counters.changed + counters.restored);
+    let mut parts = Vec::new();
+    for (count, word) in [
+        (counters.added, "new"),
+        (counters.changed, "changed"),
+        (counters.restored, "restored"),
+        (counters.removed, "removed"),
+        (unchanged, "unchanged"),
+    ] {
+        if count > 0 {
+            parts.push(format!("{} {word}", grouped(count)));
+        }
+    }
+    parts.push(format!("{} read", human_size(counters.bytes_read)));
+    writeln!(out, "  {}", parts.join(", "))?;
+    if counters.ctime_only > 0 {
+        writeln!(
+            out,
+            "  {} of the changed only by ctime (--ignore-ctime takes those for unchanged)",
+            grouped(counters.ctime_only)
+        )?;
+    }
+    if outcome.adopted > 0 {
+        writeln!(
+            out,
+            "  {} known by another name and not read again",
+            counted(outcome.adopted, "file was", "files were")
+        )?;
+    }
+    Ok(())
+}
+
+fn duplicates(
+    context: &Context,
+    groups: &mut GroupList,
+    out: &mut impl Write,
+) -> anyhow::Result<()> {
+    let totals = groups.totals();
+    writeln!(out, "{}", headline(&totals))?;
+    let mut top = Vec::new();
+    while top.len() < TOP {
+        match groups.next_group()? {
+            Some(group) => top.push(row(&group)),
+            None => break,
+        }
+    }
+    if !top.is_empty() {
+        let columns = [
+            ("FREES", Align::Right),
+            ("COPIES", Align::Right),
+            ("EACH", Align::Right),
+            ("FIRST PATH", Align::Left),
+        ];
+        writeln!(out)?;
+        write!(out, "{}", text::table(&columns, top, context.width()))?;
+        writeln!(out)?;
+        writeln!(out, "All groups: {}", context.command("report"))?;
+    }
+    Ok(())
+}
+
+fn headline(totals: &Totals) -> String {
+    let mut line = if totals.groups == 0 {
+        "No duplicates in the catalog".to_owned()
+    } else {
+        format!(
+            "{} with {} in the catalog; keeping one of each frees {}",
+            counted(totals.groups, "duplicate group", "duplicate groups"),
+            counted(totals.copies, "copy", "copies"),
+            human_size(totals.reclaimable)
+        )
+    };
+    if totals.undetermined > 0 {
+        line += &format!(
+            "\n{} undetermined (not read, or a possible partner was not)",
+            counted(totals.undetermined, "file is", "files are")
+        );
+    }
+    line
+}
+
+fn row(group: &Group) -> Vec<String> {
+    vec![
+        human_size(group.reclaimable()),
+        grouped(group.copies.len() as u64),
+        human_size(group.size),
+        group
+            .copies
+            .first()
+            .map(|copy| text::escape(&copy.path))
+            .unwrap_or_default(),
+    ]
+}
+
+fn troubles(context: &Context, outcome: &Outcome, out: &mut impl Write) -> io::Result<()> {
+    let findings = &outcome.findings;
+    for path in &findings.offline {
+        writeln!(
+            out,
+            "{} is offline: the filesystem that was mounted there is gone; its files were left as they were",
+            text::escape(path)
+        )?;
+    }
+    if findings.faults > 0 {
+        writeln!(
+            out,
+            "{} could not be read: {}",
+            counted(findings.faults, "path", "paths"),
+            context.command("errors")
+        )?;
+    }
+    if findings.abandoned > 0 {
+        writeln!(
+            out,
+            "{} in the operating system and were left behind",
+            counted(findings.abandoned as u64, "worker hung", "workers hung")
+        )?;
+    }
+    if outcome.interrupted {
+        writeln!(
+            out,
+            "Interrupted; everything learned is saved. Go on with: {}",
+            context.command("resume")
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,142 @@
+//! Globs as `--include` and `--exclude` mean them. Pure: paths come as names
+//! below a root, and nothing is looked up.
+//!
+//! A glob without a slash is matched against names, one with a slash against
+//! the whole path below the root. A slash at the end is ignored, so that
+//! `cache/` means what it does elsewhere; one in front ties the glob to the
+//! root.
+
+use std::path::Path;
+
+use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
+
+/// A set of compiled globs.
+#[derive(Debug, Clone, Default)]
+pub struct Globs {
+    names: GlobSet,
+    paths: GlobSet,
+}
+
+impl Globs {
+    /// Compiles the globs; an error is the bad glob and what is wrong with it.
+    pub fn new(globs: &[String]) -> Result<Self, (String, String)> {
+        let mut names = GlobSetBuilder::new();
+        let mut paths = GlobSetBuilder::new();
+        for text in globs {
+            let trimmed = text.strip_suffix('/').unwrap_or(text);
+            let set = if trimmed.contains('/') {
+                &mut paths
+            } else {
+                &mut names
+            };
+            let anchored = trimmed.strip_prefix('/').unwrap_or(trimmed);
+            set.add(compile(anchored).map_err(|error| describe(text, &error))?);
+        }
+        let build = |set: &GlobSetBuilder| set.build().map_err(|error| describe("", &error));
+        Ok(Self {
+            names: build(&names)?,
+            paths: build(&paths)?,
+        })
+    }
+
+    /// Whether there are no globs, so that nothing matches.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty() && self.paths.is_empty()
+    }
+
+    /// Whether this one entry matches, whatever the folders above it do.
+    pub fn matches_name(&self, relative: &Path) -> bool {
+        let by_name = relative
+            .file_name()
+            .is_some_and(|name| self.names.is_match(name));
+        by_name || self.paths.is_match(relative)
+    }
+
+    /// Whether a file or any folder above it matches.
+    pub fn matches_file(&self, relative: &Path) -> bool {
+        !self.is_empty()
+            && relative
+                .ancestors()
+                .any(|entry| !entry.as_os_str().is_empty() && self.matches_name(entry))
+    }
+}
+
+fn compile(glob: &str) -> Result<Glob, globset::Error> {
+    GlobBuilder::new(glob).literal_separator(true).build()
+}
+
+/// The glob at fault, as it was typed, and what is wrong with it.
+fn describe(typed: &str, error: &globset::Error) -> (String, String) {
+    let glob = if typed.is_empty() {
+        error.glob().unwrap_or_default()
+    } else {
+        typed
+    };
+    (glob.to_owned(), error.kind().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    use super::*;
+
+    fn globs(list: &[&str]) -> Globs {
+        let list: Vec<_> = list.iter().map(|&glob| glob.to_owned()).collect();
+        Globs::new(&list).unwrap()
+    }
+
+    fn excludes(list: &[&str], path: &str) -> bool {
+        globs(list).matches_file(Path::new(path))
+    }
+
+    #[test]
+    fn a_glob_without_a_slash_matches_any_name_on_the_path() {
+        assert!(excludes(&["*.iso"], "a/b/disc.iso"));
+        assert!(excludes(&["node_modules"], "a/node_modules/b/c.js"));
+        assert!(excludes(&["node_modules/"], "node_modules/c.js"));
+        assert!(!excludes(&["node_modules"], "a/node_modules2/c.js"));
+        assert!(!excludes(&["*.iso"], "a/disc.iso.txt"));
+    }
+
+    #[test]
+    fn a_glob_with_a_slash_matches_the_whole_path() {
+        assert!(excludes(&["cache/**"], "cache/a/b"));
+        assert!(!excludes(&["cache/**"], "x/cache/a/b"));
+        assert!(excludes(&["**/cache/*.tmp"], "x/y/cache/a.tmp"));
+        assert!(excludes(&["a/*/c"], "a/b/c/deep/file"));
+        assert!(!excludes(&["a/*/c"], "a/b/x/c"));
+        assert!(excludes(&["/top"], "top/file"));
+        assert!(!excludes(&["/top"], "a/top/file"));
+    }
+
+    #[test]
+    fn one_entry_is_judged_without_the_folders_above_it() {
+        let set = globs(&["*.jpg", "raw"]);
+        assert!(set.matches_name(Path::new("raw/a.jpg")));
+        assert!(!set.matches_name(Path::new("raw/a.png")));
+        assert!(set.matches_file(Path::new("raw/a.png")));
+    }
+
+    #[test]
+    fn names_are_bytes() {
+        let name = OsStr::from_bytes(b"caf\xe9.iso");
+        assert!(globs(&["*.iso"]).matches_file(Path::new(name)));
+        assert!(globs(&["caf?.iso"]).matches_file(Path::new(name)));
+    }
+
+    #[test]
+    fn no_globs_match_nothing() {
+        let none = globs(&[]);
+        assert!(none.is_empty());
+        assert!(!none.matches_file(Path::new("a")));
+    }
+
+    #[test]
+    fn a_bad_glob_is_named_as_it_was_typed() {
+        let (glob, reason) = Globs::new(&["ok".to_owned(), "/a[".to_owned()]).unwrap_err();
+        assert_eq!(glob, "/a[");
+        assert!(!reason.is_empty());
+    }
+}

@@ -1,0 +1,262 @@
+//! Folders by handle: everything below a root is reached relative to an open
+//! folder, so that neither long paths nor renames above it matter.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat};
+use rustix::io::retry_on_intr;
+
+use super::file::OpenFile;
+use super::listing::Entries;
+use super::resolve;
+use super::stat::{self, Stat};
+
+/// What to do about symbolic links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Links {
+    /// Go where they lead.
+    Follow,
+    /// Fail on one, wherever in the path it is.
+    Refuse,
+}
+
+impl Links {
+    fn stat_flags(self) -> AtFlags {
+        match self {
+            Self::Follow => AtFlags::empty(),
+            Self::Refuse => AtFlags::SYMLINK_NOFOLLOW,
+        }
+    }
+
+    pub(super) fn open_flags(self) -> OFlags {
+        match self {
+            Self::Follow => OFlags::empty(),
+            Self::Refuse => OFlags::NOFOLLOW,
+        }
+    }
+}
+
+/// An open folder.
+#[derive(Debug)]
+pub struct Dir {
+    fd: OwnedFd,
+}
+
+impl Dir {
+    /// Opens a root by its path, links followed.
+    pub fn open_root(path: &Path) -> io::Result<Self> {
+        let fd = open_quietly(resolve::FOLDER, |flags| {
+            openat(CWD, path, flags, Mode::empty())
+        })?;
+        Ok(Self { fd })
+    }
+
+    /// Opens the folder that `components` lead to from this one; none lead to
+    /// this one again, through a handle of its own.
+    ///
+    /// Neither the depth nor the length of the whole path is limited, and
+    /// mounts may be crossed. `..`, `.` and names with a slash are refused.
+    /// With [`Links::Refuse`] a link fails with `ELOOP`, or with `ENOTDIR` on
+    /// systems without `openat2`.
+    pub fn open_beneath<I>(&self, components: I, links: Links) -> io::Result<Self>
+    where
+        I: IntoIterator<Item: AsRef<OsStr>>,
+    {
+        let fd = resolve::open_beneath(self.fd(), components, links)?;
+        Ok(Self { fd })
+    }
+
+    /// Lists the names in this folder.
+    pub fn read(&mut self) -> io::Result<Entries<'_>> {
+        Entries::new(self)
+    }
+
+    /// The state of the folder itself.
+    pub fn stat(&self) -> io::Result<Stat> {
+        stat::of_fd(&self.fd)
+    }
+
+    /// The state of the entry `name`, or of what a link leads to.
+    ///
+    /// [`Links::Refuse`] reports the link itself rather than failing.
+    pub fn stat_entry(&self, name: &OsStr, links: Links) -> io::Result<Stat> {
+        stat::of_name(self.fd(), plain_name(name)?, links.stat_flags())
+    }
+
+    /// Opens the regular file `name` for reading, without ever waiting and
+    /// where possible without touching its access time.
+    ///
+    /// Whatever is no regular file fails: a link with `ELOOP` (unless
+    /// followed), a folder with `EISDIR`, anything else with `ENXIO`.
+    pub fn open_file(&self, name: &OsStr, links: Links) -> io::Result<OpenFile> {
+        const FLAGS: OFlags = OFlags::RDONLY
+            .union(OFlags::NONBLOCK)
+            .union(OFlags::NOCTTY)
+            .union(OFlags::CLOEXEC);
+        let name = plain_name(name)?;
+        let fd = open_quietly(FLAGS | links.open_flags(), |flags| {
+            openat(&self.fd, name, flags, Mode::empty())
+        })?;
+        OpenFile::new(fd)
+    }
+
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// Lets through one plain name. A name out of a catalog that somebody tampered
+/// with must not lead out of its folder.
+pub(super) fn plain_name(name: &OsStr) -> io::Result<&OsStr> {
+    let bytes = name.as_bytes();
+    let plain = !matches!(bytes, b"" | b"." | b"..") && !bytes.contains(&b'/');
+    plain.then_some(name).ok_or_else(|| {
+        let reason = "a name in a path is empty, made of dots or contains a slash";
+        io::Error::new(io::ErrorKind::InvalidInput, reason)
+    })
+}
+
+/// Opens without a trace in the access time where that is allowed.
+///
+/// Only a file's owner and root may ask for that, so the answer differs from
+/// file to file and cannot be remembered; a refusal costs one more call.
+#[cfg(target_os = "linux")]
+pub(super) fn open_quietly(
+    flags: OFlags,
+    open: impl Fn(OFlags) -> rustix::io::Result<OwnedFd>,
+) -> io::Result<OwnedFd> {
+    let opened = match retry_on_intr(|| open(flags | OFlags::NOATIME)) {
+        Err(rustix::io::Errno::PERM) => retry_on_intr(|| open(flags)),
+        opened => opened,
+    };
+    opened.map_err(Into::into)
+}
+
+/// Opens; other systems keep access times on their own terms.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn open_quietly(
+    flags: OFlags,
+    open: impl Fn(OFlags) -> rustix::io::Result<OwnedFd>,
+) -> io::Result<OwnedFd> {
+    retry_on_intr(|| open(flags)).map_err(Into::into)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use rustix::io::Errno;
+
+    use super::*;
+    use crate::platform::EntryKind;
+
+    fn tree() -> (tempfile::TempDir, Dir) {
+        let temp = tempfile::tempdir().unwrap();
+        fs::create_dir(temp.path().join("folder")).unwrap();
+        fs::write(temp.path().join("file"), "content").unwrap();
+        symlink("file", temp.path().join("link")).unwrap();
+        symlink("loop", temp.path().join("loop")).unwrap();
+        let dir = Dir::open_root(temp.path()).unwrap();
+        (temp, dir)
+    }
+
+    fn name(text: &str) -> &OsStr {
+        OsStr::new(text)
+    }
+
+    #[test]
+    fn entries_are_told_apart() {
+        let (_temp, dir) = tree();
+        let kind = |entry, links| dir.stat_entry(name(entry), links).unwrap().kind;
+        assert_eq!(kind("file", Links::Refuse), EntryKind::File);
+        assert_eq!(kind("folder", Links::Refuse), EntryKind::Folder);
+        assert_eq!(kind("link", Links::Refuse), EntryKind::Link);
+        assert_eq!(kind("link", Links::Follow), EntryKind::File);
+        assert_eq!(kind("loop", Links::Refuse), EntryKind::Link);
+        assert!(dir.stat_entry(name("loop"), Links::Follow).is_err());
+        assert_eq!(dir.stat().unwrap().kind, EntryKind::Folder);
+    }
+
+    #[test]
+    fn a_file_is_opened_and_a_link_only_when_followed() {
+        let (_temp, dir) = tree();
+        let mut content = [0; 16];
+        for (entry, links) in [("file", Links::Refuse), ("link", Links::Follow)] {
+            let file = dir.open_file(name(entry), links).unwrap();
+            assert_eq!(file.read_at(&mut content, 0).unwrap(), 7);
+            let by_name = dir.stat_entry(name("file"), Links::Refuse).unwrap();
+            assert_eq!(*file.opened_as(), by_name);
+        }
+        let error = dir.open_file(name("link"), Links::Refuse).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(Errno::LOOP.raw_os_error()));
+        let error = dir.open_file(name("folder"), Links::Refuse).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::IsADirectory);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_fifo_is_special_and_opening_it_never_waits() {
+        let (_temp, dir) = tree();
+        rustix::fs::mkfifoat(dir.fd(), "fifo", Mode::RWXU).unwrap();
+        let stat = dir.stat_entry(name("fifo"), Links::Refuse).unwrap();
+        assert_eq!(stat.kind, EntryKind::Special);
+        let error = dir.open_file(name("fifo"), Links::Refuse).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(Errno::NXIO.raw_os_error()));
+    }
+
+    #[test]
+    fn a_socket_is_special_and_cannot_be_opened() {
+        let (temp, dir) = tree();
+        let _socket = std::os::unix::net::UnixListener::bind(temp.path().join("socket")).unwrap();
+        let stat = dir.stat_entry(name("socket"), Links::Refuse).unwrap();
+        assert_eq!(stat.kind, EntryKind::Special);
+        assert!(dir.open_file(name("socket"), Links::Refuse).is_err());
+    }
+
+    #[test]
+    fn names_that_lead_elsewhere_are_refused() {
+        let (_temp, dir) = tree();
+        for elsewhere in ["..", ".", "", "/etc/passwd", "folder/../file"] {
+            let stat = dir.stat_entry(name(elsewhere), Links::Follow);
+            let open = dir.open_file(name(elsewhere), Links::Follow);
+            assert_eq!(stat.unwrap_err().kind(), io::ErrorKind::InvalidInput);
+            assert_eq!(open.unwrap_err().kind(), io::ErrorKind::InvalidInput);
+        }
+        assert!(
+            dir.stat_entry(name("..."), Links::Refuse)
+                .is_err_and(|e| e.kind() == io::ErrorKind::NotFound)
+        );
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn reading_leaves_the_access_time_alone() {
+        use std::os::unix::fs::MetadataExt;
+        let (temp, dir) = tree();
+        let path = temp.path().join("file");
+        let old = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1);
+        let times = fs::FileTimes::new().set_accessed(old);
+        fs::File::options()
+            .append(true)
+            .open(&path)
+            .unwrap()
+            .set_times(times)
+            .unwrap();
+        let file = dir.open_file(name("file"), Links::Refuse).unwrap();
+        file.read_at(&mut [0; 16], 0).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().atime(), 1);
+    }
+
+    #[test]
+    fn a_folder_knows_its_mount() {
+        let (_temp, dir) = tree();
+        let folder = dir.open_beneath(["folder"], Links::Refuse).unwrap();
+        assert_eq!(folder.stat().unwrap().mount, dir.stat().unwrap().mount);
+        assert_eq!(folder.stat().unwrap().dev, dir.stat().unwrap().dev);
+    }
+}

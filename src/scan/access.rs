@@ -1,0 +1,255 @@
+//! How workers reach folders and files: through directory handles below the
+//! handle of a root, never by absolute paths.
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::catalog::{CatalogError, FileState, FolderPaths, ReadOnly, WorkCopy};
+use crate::fault::{Fault, FaultClass, Step};
+use crate::model::{FileMeta, FolderId, RootId};
+use crate::platform::{Dir, Links, OpenFile, Stat};
+
+/// Folder handles a worker keeps open: files come in inode order, so the same
+/// few folders come up again and again.
+const KEPT_FOLDERS: usize = 8;
+/// A file changed less than this before it was read may change again without
+/// its times moving.
+const RACY_NS: i64 = 3_000_000_000;
+
+/// A root that can be read now.
+#[derive(Debug)]
+pub(super) struct OpenRoot {
+    /// Its handle.
+    pub dir: Dir,
+    /// Its absolute path, for messages.
+    pub path: PathBuf,
+    /// Whether symbolic links below it are followed.
+    pub links: Links,
+    /// Device of the root itself.
+    pub dev: u64,
+}
+
+/// All roots that can be read now.
+pub(super) type OpenRoots = Arc<HashMap<RootId, OpenRoot>>;
+
+/// One worker's way to files.
+pub(super) struct Access {
+    catalog: ReadOnly,
+    roots: OpenRoots,
+    paths: FolderPaths,
+    kept: VecDeque<(FolderId, Arc<Dir>)>,
+}
+
+/// Why a copy could not be opened.
+pub(super) enum OpenError {
+    /// The file or its folder failed.
+    Failed(PathBuf, Fault),
+    /// Every name is gone; those in the list were looked for in their folder.
+    Vanished(Vec<crate::catalog::WorkName>),
+    /// The catalog failed.
+    Catalog(CatalogError),
+}
+
+impl From<CatalogError> for OpenError {
+    fn from(error: CatalogError) -> Self {
+        Self::Catalog(error)
+    }
+}
+
+impl Access {
+    /// Access through a read connection of the worker's own.
+    pub(super) fn new(catalog: ReadOnly, roots: OpenRoots) -> Self {
+        Self {
+            catalog,
+            roots,
+            paths: FolderPaths::default(),
+            kept: VecDeque::new(),
+        }
+    }
+
+    /// The worker's read connection.
+    pub(super) fn catalog(&self) -> &ReadOnly {
+        &self.catalog
+    }
+
+    /// A root that can be read.
+    pub(super) fn root(&self, root: RootId) -> io::Result<&OpenRoot> {
+        self.roots
+            .get(&root)
+            .ok_or_else(|| io::Error::from(rustix::io::Errno::NODEV))
+    }
+
+    /// The root of a catalogued folder and its path below it.
+    pub(super) fn locate(&mut self, folder: FolderId) -> Result<(RootId, Arc<Path>), CatalogError> {
+        self.paths.get(&self.catalog, folder)
+    }
+
+    /// The absolute path of a catalogued file, for messages.
+    pub(super) fn absolute(
+        &mut self,
+        name: &crate::catalog::WorkName,
+    ) -> Result<PathBuf, CatalogError> {
+        let (root, below) = self.locate(name.0)?;
+        let top = self.root(root).map_or(Path::new(""), |root| &root.path);
+        Ok(join(top, &below).join(&name.1))
+    }
+
+    /// Opens a copy under the first of its names that is still there.
+    pub(super) fn open(&mut self, copy: &WorkCopy) -> Result<OpenFile, OpenError> {
+        let mut gone = Vec::new();
+        for name in &copy.names {
+            match self.open_name(name)? {
+                Ok(file) => return Ok(file),
+                Err((step, error)) => {
+                    let fault = file_fault(step, &error);
+                    if fault.class != FaultClass::Vanished {
+                        return Err(OpenError::Failed(self.absolute(name)?, fault));
+                    }
+                    if step == Step::Open {
+                        gone.push(name.clone());
+                    }
+                }
+            }
+        }
+        Err(OpenError::Vanished(gone))
+    }
+
+    #[allow(
+        clippy::type_complexity,
+        reason = "two kinds of failure, told apart by the caller"
+    )]
+    fn open_name(
+        &mut self,
+        name: &crate::catalog::WorkName,
+    ) -> Result<Result<OpenFile, (Step, io::Error)>, CatalogError> {
+        let (root, below) = self.locate(name.0)?;
+        let dir = match self.open_folder(name.0, root, &below) {
+            Ok(dir) => dir,
+            Err(error) => return Ok(Err((Step::OpenFolder, error))),
+        };
+        let links = self.root(root).map_or(Links::Refuse, |root| root.links);
+        Ok(dir
+            .open_file(&name.1, links)
+            .map_err(|error| (Step::Open, error)))
+    }
+
+    fn open_folder(
+        &mut self,
+        folder: FolderId,
+        root: RootId,
+        below: &Path,
+    ) -> io::Result<Arc<Dir>> {
+        if let Some((_, dir)) = self.kept.iter().find(|(kept, _)| *kept == folder) {
+            return Ok(Arc::clone(dir));
+        }
+        let root = self.root(root)?;
+        let dir = Arc::new(root.dir.open_beneath(below, root.links)?);
+        if self.kept.len() >= KEPT_FOLDERS {
+            self.kept.pop_front();
+        }
+        self.kept.push_back((folder, Arc::clone(&dir)));
+        Ok(dir)
+    }
+
+    /// Lets go of kept folder handles; at the end of an item, so that a
+    /// replaced folder is noticed by the next one.
+    pub(super) fn release(&mut self) {
+        self.kept.clear();
+    }
+}
+
+/// `top` joined with a path that may be empty, without a trailing slash.
+pub(super) fn join(top: &Path, below: &Path) -> PathBuf {
+    if below.as_os_str().is_empty() {
+        top.to_owned()
+    } else {
+        top.join(below)
+    }
+}
+
+/// Opening reports a file that was replaced by something else through the
+/// error numbers of what it now is.
+fn file_fault(step: Step, error: &io::Error) -> Fault {
+    use rustix::io::Errno;
+    match error.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::LOOP | Errno::ISDIR | Errno::NXIO) if step == Step::Open => {
+            Fault::not_a_file(step)
+        }
+        Some(Errno::LOOP | Errno::NOTDIR) if step == Step::OpenFolder => Fault {
+            class: FaultClass::Vanished,
+            ..Fault::from_io(step, error)
+        },
+        _ => Fault::from_io(step, error),
+    }
+}
+
+/// Whether a file is in the state that the catalog holds. The inode counts
+/// only where the catalog kept it.
+pub(super) fn is_in_state(meta: &FileMeta, state: &FileState) -> bool {
+    meta.size == state.size
+        && meta.mtime_ns == state.mtime_ns
+        && meta.ctime_ns == state.ctime_ns
+        && state.ino.is_none_or(|ino| ino == meta.ino)
+}
+
+/// Whether a file stayed the same between two looks at its open handle.
+pub(super) fn is_same(before: &Stat, after: &Stat) -> bool {
+    before.meta.size == after.meta.size
+        && before.meta.mtime_ns == after.meta.mtime_ns
+        && before.meta.ctime_ns == after.meta.ctime_ns
+}
+
+/// Whether the file was too fresh when reading began for its times to tell a
+/// later change. Where inodes are not stable, ctime may not be kept either.
+pub(super) fn is_racy(state: &FileState, began_ns: i64) -> bool {
+    let changed = match state.ino {
+        Some(_) => state.ctime_ns,
+        None => state.ctime_ns.max(state.mtime_ns.min(began_ns)),
+    };
+    changed > began_ns.saturating_sub(RACY_NS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: i64 = 1_000_000_000_000;
+
+    fn state(mtime_ns: i64, ctime_ns: i64, ino: Option<u64>) -> FileState {
+        FileState {
+            size: 1,
+            mtime_ns,
+            ctime_ns,
+            ino,
+        }
+    }
+
+    #[test]
+    fn a_file_is_racy_for_three_seconds_after_its_change() {
+        assert!(is_racy(&state(0, NOW, Some(1)), NOW));
+        assert!(is_racy(&state(0, NOW - RACY_NS + 1, Some(1)), NOW));
+        assert!(!is_racy(&state(0, NOW - RACY_NS, Some(1)), NOW));
+        // A modification time in the future says nothing where ctime is kept,
+        // and cannot be told from a fresh one where it is not.
+        assert!(!is_racy(&state(NOW * 2, 0, Some(1)), NOW));
+        assert!(is_racy(&state(NOW * 2, 0, None), NOW));
+    }
+
+    #[test]
+    fn the_inode_counts_only_where_the_catalog_kept_it() {
+        let meta = FileMeta {
+            size: 1,
+            allocated: 0,
+            mtime_ns: 2,
+            ctime_ns: 3,
+            ino: 4,
+            nlink: 1,
+        };
+        assert!(is_in_state(&meta, &state(2, 3, Some(4))));
+        assert!(!is_in_state(&meta, &state(2, 3, Some(5))));
+        assert!(is_in_state(&meta, &state(2, 3, None)));
+        assert!(!is_in_state(&meta, &state(2, 4, None)));
+    }
+}

@@ -1,0 +1,267 @@
+//! Reading a class of files in step: files that agree in size and probe are
+//! compared chunk by chunk, and only one of those that still agree is hashed.
+//! A file that differs from all others is dropped at its first difference.
+
+use std::io;
+
+use super::access::{Access, is_racy, is_same};
+use super::hasher::Hasher;
+use super::item::{Item, ItemReport};
+use super::pool::WorkerContext;
+use super::probe::{open_in_state, push_changed, push_failure, result, send};
+use super::shared::Shared;
+use crate::catalog::{FileOutcome, FileResult, HashClass, WorkCopy};
+use crate::fault::{Fault, Step};
+use crate::model::now_ns;
+use crate::platform::{AlignedBuffer, OpenFile};
+
+/// Bytes read from each file before the next one's turn.
+pub(super) const CHUNK: usize = 64 * 1024;
+
+/// A file being read.
+struct Member<'c> {
+    copy: &'c WorkCopy,
+    file: OpenFile,
+}
+
+/// Files that agreed in everything read so far.
+struct Lane {
+    members: Vec<usize>,
+    hasher: Hasher,
+    /// Whether a file that is left alone must be hashed to the end: it has to
+    /// be compared, by digest, with one that is not read here or failed.
+    must_digest: bool,
+}
+
+/// Reads the class and sends what was learned about each copy.
+pub(super) fn hash_class(
+    access: &mut Access,
+    shared: &Shared,
+    class: &HashClass,
+    buffers: &mut Vec<AlignedBuffer>,
+    context: &WorkerContext,
+) -> ItemReport {
+    let mut reading = Reading {
+        shared,
+        class,
+        context,
+        began: now_ns(),
+        members: Vec::new(),
+        report: ItemReport::default(),
+        results: Vec::new(),
+        bytes_read: 0,
+    };
+    if let Some(lane) = reading.open(access) {
+        let lanes = reading.run(access, lane, buffers);
+        reading.conclude(lanes);
+    }
+    access.release();
+    let Reading {
+        mut report,
+        results,
+        bytes_read,
+        ..
+    } = reading;
+    send(shared, context, &mut report, bytes_read, results);
+    report
+}
+
+struct Reading<'c> {
+    shared: &'c Shared,
+    class: &'c HashClass,
+    context: &'c WorkerContext,
+    began: i64,
+    members: Vec<Member<'c>>,
+    report: ItemReport,
+    results: Vec<FileResult>,
+    bytes_read: u64,
+}
+
+impl<'c> Reading<'c> {
+    /// Opens every copy that is still what the catalog says; `None` when
+    /// nothing is left to read.
+    fn open(&mut self, access: &mut Access) -> Option<Lane> {
+        for copy in &self.class.copies {
+            if self.context.shutdown().is_stopped() || self.report.fatal.is_some() {
+                return None;
+            }
+            let file = open_in_state(
+                access,
+                copy,
+                self.context,
+                &mut self.report,
+                &mut self.results,
+                || alone(self.class, copy),
+            );
+            if let Some(file) = file {
+                file.advise_sequential();
+                self.members.push(Member { copy, file });
+            }
+        }
+        let lane = Lane {
+            members: (0..self.members.len()).collect(),
+            hasher: Hasher::new(self.shared.algorithm),
+            must_digest: self.class.must_digest || !self.report.failures.is_empty(),
+        };
+        (!lane.members.is_empty()).then_some(lane)
+    }
+
+    /// Reads chunk after chunk until the end, or until no lane is left. An
+    /// interrupted class yields nothing: what it read is read again.
+    fn run(
+        &mut self,
+        access: &mut Access,
+        first: Lane,
+        buffers: &mut Vec<AlignedBuffer>,
+    ) -> Vec<Lane> {
+        let mut lanes = vec![first];
+        let mut offset = 0;
+        while offset < self.class.size && !lanes.is_empty() {
+            if self.context.shutdown().is_stopped() {
+                return Vec::new();
+            }
+            let length = CHUNK.min(usize::try_from(self.class.size - offset).unwrap_or(CHUNK));
+            lanes = lanes
+                .into_iter()
+                .flat_map(|lane| self.step(access, lane, offset, length, buffers))
+                .collect();
+            offset += length as u64;
+        }
+        lanes
+    }
+
+    /// Reads one chunk of every member of a lane and splits it by content.
+    fn step(
+        &mut self,
+        access: &mut Access,
+        mut lane: Lane,
+        offset: u64,
+        length: usize,
+        buffers: &mut Vec<AlignedBuffer>,
+    ) -> Vec<Lane> {
+        let mut parts: Vec<Vec<usize>> = Vec::new();
+        for member in std::mem::take(&mut lane.members) {
+            if buffers.len() == parts.len() {
+                buffers.push(AlignedBuffer::new(CHUNK));
+            }
+            let (known, fresh) = buffers.split_at_mut(parts.len());
+            let chunk = &mut fresh[0][..length];
+            match self.read(member, chunk, offset) {
+                Ok(true) => {}
+                Ok(false) => {
+                    let member = &self.members[member];
+                    push_changed(
+                        member.copy,
+                        &member.file,
+                        &mut self.report,
+                        &mut self.results,
+                    );
+                    continue;
+                }
+                Err(error) => {
+                    lane.must_digest = true;
+                    self.fail(access, member, &error);
+                    continue;
+                }
+            }
+            match known.iter().position(|other| other[..length] == *chunk) {
+                Some(equal) => parts[equal].push(member),
+                None => parts.push(vec![member]),
+            }
+        }
+        self.hash_parts(&lane, parts, length, buffers)
+    }
+
+    /// Reads a chunk; `false` when the file became shorter.
+    fn read(&mut self, member: usize, chunk: &mut [u8], offset: u64) -> io::Result<bool> {
+        let length = chunk.len() as u64;
+        if let Some(throttle) = &self.shared.throttle {
+            throttle.take(length, self.context.shutdown());
+        }
+        let read = self.members[member].file.read_at(chunk, offset)? as u64;
+        self.bytes_read += read;
+        self.context.progress(read);
+        self.context.metrics().bytes_hashed.add(read);
+        Ok(read == length)
+    }
+
+    fn fail(&mut self, access: &mut Access, member: usize, error: &io::Error) {
+        let copy = self.members[member].copy;
+        let again = alone(self.class, copy);
+        let fault = Fault::from_io(Step::Read, error);
+        push_failure(access, copy, fault, again, &mut self.report);
+    }
+
+    /// Turns the parts of a lane into lanes, hashing each part's chunk once.
+    fn hash_parts(
+        &mut self,
+        lane: &Lane,
+        parts: Vec<Vec<usize>>,
+        length: usize,
+        buffers: &[AlignedBuffer],
+    ) -> Vec<Lane> {
+        let mut lanes = Vec::new();
+        for (part, chunk) in parts.into_iter().zip(buffers) {
+            if part.len() == 1 && !lane.must_digest {
+                self.settle(part[0]);
+                continue;
+            }
+            let mut hasher = lane.hasher.clone();
+            hasher.update(&chunk[..length]);
+            lanes.push(Lane {
+                members: part,
+                hasher,
+                must_digest: lane.must_digest,
+            });
+        }
+        lanes
+    }
+
+    /// Notes a copy that differs from all others of its class.
+    fn settle(&mut self, member: usize) {
+        let racy = is_racy(&self.members[member].copy.state, self.began);
+        self.note(member, FileOutcome::Settled { racy });
+    }
+
+    /// Gives each lane that reached the end its digest.
+    fn conclude(&mut self, lanes: Vec<Lane>) {
+        for lane in lanes {
+            let digest = lane.hasher.finish();
+            let compared = (lane.members.len() > 1).then(|| self.shared.comparison());
+            for member in lane.members {
+                let racy = is_racy(&self.members[member].copy.state, self.began);
+                self.note(
+                    member,
+                    FileOutcome::Digested {
+                        digest,
+                        compared,
+                        racy,
+                    },
+                );
+            }
+        }
+    }
+
+    /// Keeps what was learned if the file is still what it was when opened.
+    fn note(&mut self, member: usize, outcome: FileOutcome) {
+        let Member { copy, file } = &self.members[member];
+        let is_unchanged = file
+            .stat()
+            .is_ok_and(|after| is_same(file.opened_as(), &after));
+        if is_unchanged {
+            self.context.metrics().files_hashed.add(1);
+            self.results.push(result(copy, outcome));
+        } else {
+            push_changed(copy, file, &mut self.report, &mut self.results);
+        }
+    }
+}
+
+/// The item that reads one copy of a class by itself.
+fn alone(class: &HashClass, copy: &WorkCopy) -> Item {
+    Item::Hash(HashClass {
+        size: class.size,
+        must_digest: true,
+        copies: vec![copy.clone()],
+    })
+}

@@ -1,0 +1,378 @@
+//! The orchestrator's loop: feeds the pool from a source of work, takes in
+//! what workers report, schedules retries and watches for stalls. It never
+//! blocks in the queue it feeds.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, Select, TrySendError, after, bounded, never};
+
+use super::ScanError;
+use super::item::{Failure, Item, ItemReport, Place, Work};
+use super::limits::Limits;
+use super::metrics::Metrics;
+use super::pool::{Done, Job, Pool};
+use super::retry::RetryQueue;
+use super::shared::Shared;
+use super::shutdown::Shutdown;
+use super::worker::Worker;
+use crate::catalog::{FaultRecord, Record, WorkName, WriterHandle};
+use crate::fault::{Fault, Step};
+use crate::model::{ScanId, Timestamp};
+
+/// How often stalled workers are looked for.
+const WATCH: Duration = Duration::from_millis(500);
+/// Folders left out or offline that are remembered by name.
+const MOST_NAMED: usize = 100;
+
+/// Where a stage's work comes from.
+pub(super) trait Source {
+    /// The next item that is ready now.
+    fn next(&mut self) -> Result<Option<Item>, ScanError>;
+
+    /// Takes in what a finished item found.
+    fn accept(&mut self, _report: &mut ItemReport) {}
+
+    /// Called when nothing is queued, running or waiting: is there more?
+    fn refill(&mut self) -> Result<bool, ScanError> {
+        Ok(false)
+    }
+}
+
+/// How a stage ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StageEnd {
+    /// Everything is done and committed.
+    Finished,
+    /// Shutdown was requested.
+    Interrupted,
+}
+
+/// What went wrong or was left out, over a whole run.
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// Paths that became dead letters.
+    pub faults: u64,
+    /// Names that were gone when their turn came.
+    pub vanished: u64,
+    /// Files that were not in the state the catalog held; emptied per pass.
+    pub changed: Vec<WorkName>,
+    /// Folders left out because of their filesystem: path and type.
+    pub skipped: Vec<(PathBuf, String)>,
+    /// Mount points on which nothing is mounted any more.
+    pub offline: Vec<PathBuf>,
+    /// Items that panicked.
+    panics: u32,
+    /// Workers that were left behind.
+    pub abandoned: usize,
+}
+
+/// The pool and everything the loop needs.
+pub(super) struct Engine {
+    pool: Pool<Work, ItemReport>,
+    done: Receiver<Done<Work, ItemReport>>,
+    writer: WriterHandle,
+    writer_died: Receiver<()>,
+    shutdown: Shutdown,
+    limits: Limits,
+    metrics: Arc<Metrics>,
+    lead: ScanId,
+    retries: RetryQueue,
+    in_flight: usize,
+    /// Whether the queue took a job when it was last offered one.
+    was_fed: bool,
+    warned: HashSet<u64>,
+    /// What was found so far.
+    pub findings: Findings,
+}
+
+impl Engine {
+    /// Starts the workers.
+    pub(super) fn start(
+        shared: &Arc<Shared>,
+        writer_died: Receiver<()>,
+        limits: &Limits,
+        shutdown: &Shutdown,
+        metrics: &Arc<Metrics>,
+    ) -> Result<Self, ScanError> {
+        // Room for every item that can be under way, so that a worker never
+        // waits on the loop that feeds it.
+        let (report, done) = bounded(limits.queue_capacity() + limits.workers);
+        let retries = limits.retries;
+        let for_workers = Arc::clone(shared);
+        let pool = Pool::start(limits, shutdown, Arc::clone(metrics), report, move |_| {
+            let mut worker = Worker::new(Arc::clone(&for_workers), retries);
+            move |job: &Job<Work>, context: &super::pool::WorkerContext| worker.run(job, context)
+        })?;
+        Ok(Self {
+            pool,
+            done,
+            writer: shared.writer.clone(),
+            writer_died,
+            shutdown: shutdown.clone(),
+            limits: limits.clone(),
+            metrics: Arc::clone(metrics),
+            lead: shared.lead,
+            retries: RetryQueue::default(),
+            in_flight: 0,
+            was_fed: false,
+            warned: HashSet::new(),
+            findings: Findings::default(),
+        })
+    }
+
+    /// Works a source off. When it returns `Finished`, everything learned is
+    /// committed.
+    pub(super) fn run_stage(&mut self, source: &mut dyn Source) -> Result<StageEnd, ScanError> {
+        let mut next: Option<Job<Work>> = None;
+        let mut watched = Instant::now();
+        loop {
+            if self.shutdown.is_stopped() {
+                return Ok(StageEnd::Interrupted);
+            }
+            if next.is_none() {
+                next = self.next_job(source)?;
+            }
+            next = self.offer(next)?;
+            if next.is_none() && self.in_flight == 0 && self.retries.is_empty() {
+                if source.refill()? {
+                    continue;
+                }
+                self.writer.flush()?;
+                return Ok(StageEnd::Finished);
+            }
+            if watched.elapsed() >= WATCH {
+                watched = Instant::now();
+                self.watch()?;
+            }
+            // Feed first: while the queue takes work there is nothing to wait for.
+            if next.is_none() && self.was_fed {
+                if let Ok(done) = self.done.try_recv() {
+                    self.finished(done, source)?;
+                }
+                continue;
+            }
+            if let Some(done) = self.wait(&mut next)? {
+                self.finished(done, source)?;
+            }
+        }
+    }
+
+    /// Stops the workers and waits for them until the deadline; returns how
+    /// many were left behind.
+    pub(super) fn stop(self, deadline: Instant) -> Findings {
+        self.pool.stop();
+        let mut findings = self.findings;
+        let ended = self.pool.wait(deadline);
+        findings.abandoned = ended.abandoned;
+        findings
+    }
+
+    fn next_job(&mut self, source: &mut dyn Source) -> Result<Option<Job<Work>>, ScanError> {
+        let work = match self.retries.pop_due() {
+            Some(work) => Some(work),
+            None => source.next()?.map(Work::new),
+        };
+        Ok(work.map(|work| self.pool.job(work.item.kind(), work)))
+    }
+
+    /// Puts the job into the queue if there is room; otherwise gives it back.
+    fn offer(&mut self, job: Option<Job<Work>>) -> Result<Option<Job<Work>>, ScanError> {
+        self.was_fed = false;
+        let Some(job) = job else {
+            return Ok(None);
+        };
+        match self.pool.queue().try_send(job) {
+            Ok(()) => {
+                self.sent();
+                self.was_fed = true;
+                Ok(None)
+            }
+            Err(TrySendError::Full(job)) => Ok(Some(job)),
+            Err(TrySendError::Disconnected(_)) => Err(ScanError::PoolGone),
+        }
+    }
+
+    fn sent(&mut self) {
+        self.in_flight += 1;
+        self.pool.note_queued();
+    }
+
+    /// Waits until the queue has room, an item is done, a retry is due, the
+    /// writer died or shutdown is requested; returns a finished item if that
+    /// is what came.
+    fn wait(
+        &mut self,
+        next: &mut Option<Job<Work>>,
+    ) -> Result<Option<Done<Work, ItemReport>>, ScanError> {
+        let timer = match self.retries.next_at() {
+            Some(at) => after(at.saturating_duration_since(Instant::now()).min(WATCH)),
+            None if self.in_flight > 0 => after(WATCH),
+            None => never(),
+        };
+        let mut select = Select::new();
+        let done = select.recv(&self.done);
+        let shutdown = select.recv(self.shutdown.signal());
+        let died = select.recv(&self.writer_died);
+        let timed = select.recv(&timer);
+        let room = next.is_some().then(|| select.send(self.pool.queue()));
+        let operation = select.select();
+        match operation.index() {
+            index if index == done => {
+                let done = operation
+                    .recv(&self.done)
+                    .map_err(|_| ScanError::PoolGone)?;
+                return Ok(Some(done));
+            }
+            index if Some(index) == room => {
+                let job = next
+                    .take()
+                    .expect("room is only watched with a job in hand");
+                operation
+                    .send(self.pool.queue(), job)
+                    .map_err(|_| ScanError::PoolGone)?;
+                self.sent();
+            }
+            index if index == died => {
+                operation.recv(&self.writer_died).ok();
+                return Err(ScanError::Catalog(crate::catalog::CatalogError::WriterGone));
+            }
+            index if index == timed => {
+                operation.recv(&timer).ok();
+            }
+            index if index == shutdown => {
+                operation.recv(self.shutdown.signal()).ok();
+            }
+            _ => unreachable!("every operation was added above"),
+        }
+        Ok(None)
+    }
+
+    fn finished(
+        &mut self,
+        done: Done<Work, ItemReport>,
+        source: &mut dyn Source,
+    ) -> Result<(), ScanError> {
+        self.in_flight -= 1;
+        self.warned.remove(&done.job.id);
+        let work = done.job.item;
+        let mut report = match done.result {
+            Ok(report) => report,
+            Err(panicked) => return self.panicked(&work, &panicked.message),
+        };
+        if let Some(error) = report.fatal.take() {
+            return Err(ScanError::Catalog(error));
+        }
+        source.accept(&mut report);
+        self.findings.vanished += report.vanished;
+        self.findings.changed.append(&mut report.changed);
+        remember(&mut self.findings.skipped, report.skipped);
+        remember(&mut self.findings.offline, report.offline);
+        for failure in report.failures {
+            self.failed(&work, failure)?;
+        }
+        Ok(())
+    }
+
+    /// Tries again later what may heal, and records the rest.
+    fn failed(&mut self, work: &Work, failure: Failure) -> Result<(), ScanError> {
+        let first_failure = work.first_failure.unwrap_or_else(Timestamp::now);
+        match failure.again {
+            Some(item) if failure.fault.class.is_retried() && work.failed < self.limits.retries => {
+                tracing::info!(path = %failure.path.display(), fault = %failure.fault, "will try again");
+                let work = Work {
+                    item,
+                    failed: work.failed + 1,
+                    first_failure: Some(first_failure),
+                };
+                self.retries.add(work, self.limits.backoff);
+                Ok(())
+            }
+            _ => {
+                tracing::warn!("{}: {}", failure.path.display(), failure.fault);
+                self.record(failure.place, failure.fault, work.failed + 1, first_failure)
+            }
+        }
+    }
+
+    /// Makes a place a dead letter.
+    pub(super) fn record(
+        &mut self,
+        place: Place,
+        fault: Fault,
+        attempts: u32,
+        first_at: Timestamp,
+    ) -> Result<(), ScanError> {
+        self.findings.faults += 1;
+        self.metrics.faults.add(1);
+        self.writer.send(Record::Fault(Box::new(FaultRecord {
+            scan: self.lead,
+            folder: place.folder,
+            name: place.name,
+            fault,
+            attempts,
+            first_at,
+        })))?;
+        Ok(())
+    }
+
+    fn panicked(&mut self, work: &Work, message: &str) -> Result<(), ScanError> {
+        self.findings.panics += 1;
+        for place in work.item.places() {
+            let fault = Fault::internal(message);
+            self.record(place, fault, work.failed + 1, Timestamp::now())?;
+        }
+        if self.findings.panics >= self.limits.fatal_errors {
+            return Err(ScanError::TooManyPanics(self.findings.panics));
+        }
+        Ok(())
+    }
+
+    /// Warns of items that stand still, and gives up those that stand still
+    /// for too long: their thread is left behind and replaced.
+    fn watch(&mut self) -> Result<(), ScanError> {
+        for stalled in self.pool.stalled(self.limits.stall_warning) {
+            if stalled.idle < self.limits.item_timeout {
+                if self.warned.insert(stalled.job_id) {
+                    tracing::warn!(
+                        "no progress for {} s: {}",
+                        stalled.idle.as_secs(),
+                        stalled.what.display()
+                    );
+                }
+                continue;
+            }
+            let Some(abandoned) = self.pool.abandon(stalled.job_id) else {
+                continue;
+            };
+            self.in_flight -= 1;
+            let step = match abandoned.job.item.item {
+                Item::List(_) => Step::OpenFolder,
+                Item::Probe(_) | Item::Hash(_) => Step::Read,
+            };
+            let fault = Fault::timed_out(step, abandoned.idle.as_secs());
+            tracing::warn!("given up: {}: {fault}", abandoned.what.display());
+            for place in abandoned.job.item.item.places() {
+                self.record(
+                    place,
+                    fault.clone(),
+                    abandoned.job.item.failed + 1,
+                    Timestamp::now(),
+                )?;
+            }
+            self.findings.abandoned += 1;
+            if self.findings.abandoned >= Pool::<Work, ItemReport>::MAX_REPLACEMENTS {
+                return Err(ScanError::TooManyStuck(self.findings.abandoned));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Keeps the first few of a list that could grow without end.
+fn remember<T>(kept: &mut Vec<T>, more: Vec<T>) {
+    let room = MOST_NAMED.saturating_sub(kept.len());
+    kept.extend(more.into_iter().take(room));
+}

@@ -1,0 +1,88 @@
+//! Why a scan could not be done or had to stop. Faults of single paths are
+//! not errors.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::pool::PoolError;
+use crate::catalog::CatalogError;
+
+/// Why a scan could not be done or had to stop.
+#[derive(Debug, thiserror::Error)]
+pub enum ScanError {
+    /// The path does not exist and is no known root.
+    #[error("{}: no such folder", .0.display())]
+    NotFound(PathBuf),
+    /// The path is something else than a folder.
+    #[error("{} is not a folder: `scan` takes folders", .0.display())]
+    NotAFolder(PathBuf),
+    /// A filesystem without files of its own.
+    #[error("{} is a {fstype} filesystem, which holds no files to compare", path.display())]
+    Pseudo {
+        /// The path.
+        path: PathBuf,
+        /// Type of the filesystem.
+        fstype: String,
+    },
+    /// A glob that cannot be compiled.
+    #[error("'{glob}' is not a valid glob: {reason}")]
+    BadGlob {
+        /// The glob.
+        glob: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The path cannot be opened.
+    #[error("cannot open {}: {source}", path.display())]
+    Unreadable {
+        /// The path.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A known root is not there.
+    #[error("the root {} is offline: {reason}; nothing was changed", path.display())]
+    Offline {
+        /// The root.
+        path: PathBuf,
+        /// What is different from last time.
+        reason: String,
+    },
+    /// `--mode files` on a path that was never listed.
+    #[error("{} was never scanned: `--mode files` needs a listed root", .0.display())]
+    NeverListed(PathBuf),
+    /// `retry` of a number that is no dead letter.
+    #[error("there is no dead letter {0} (`dupescan errors` lists them)")]
+    NoSuchFault(crate::model::FaultId),
+    /// The catalog failed.
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
+    /// The workers could not be started.
+    #[error("cannot start the workers: {0}")]
+    Pool(#[from] PoolError),
+    /// The workers are gone.
+    #[error("the worker pool stopped unexpectedly")]
+    PoolGone,
+    /// Something in dupescan itself is broken.
+    #[error("{0} work items failed inside dupescan; the scan gave up (see the log)")]
+    TooManyPanics(u32),
+    /// Too many workers hang in the kernel.
+    #[error("{0} workers hang in the operating system; the scan gave up")]
+    TooManyStuck(usize),
+}
+
+impl ScanError {
+    /// Whether the user asked for something impossible, rather than something
+    /// failing.
+    pub fn is_usage(&self) -> bool {
+        matches!(
+            self,
+            Self::NotFound(_)
+                | Self::NotAFolder(_)
+                | Self::Pseudo { .. }
+                | Self::BadGlob { .. }
+                | Self::NeverListed(_)
+                | Self::NoSuchFault(_)
+        )
+    }
+}

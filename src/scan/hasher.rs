@@ -1,0 +1,125 @@
+//! The digest algorithms behind one type, and the probe function.
+
+use sha2::digest::Update;
+use sha2::{Digest as _, Sha256, Sha512};
+use sha3::Sha3_256;
+
+use crate::model::{Algorithm, Digest, Probe};
+
+/// Files up to this size are hashed whole when they are probed.
+pub const PROBE_SPAN: u64 = (HEAD + TAIL) as u64;
+/// Bytes of the head that a probe covers.
+pub const HEAD: usize = 8 * 1024;
+/// Bytes of the tail that a probe covers.
+pub const TAIL: usize = 8 * 1024;
+
+/// A digest in the making. Cloned when a class of equal prefixes splits.
+#[derive(Clone)]
+pub enum Hasher {
+    /// SHA-256.
+    Sha256(Sha256),
+    /// SHA-512.
+    Sha512(Sha512),
+    /// SHA3-256.
+    Sha3_256(Sha3_256),
+    /// BLAKE3; boxed because its state is twenty times larger.
+    Blake3(Box<blake3::Hasher>),
+}
+
+impl Hasher {
+    /// A hasher that has seen nothing.
+    pub fn new(algorithm: Algorithm) -> Self {
+        match algorithm {
+            Algorithm::Sha256 => Self::Sha256(Sha256::new()),
+            Algorithm::Sha512 => Self::Sha512(Sha512::new()),
+            Algorithm::Sha3_256 => Self::Sha3_256(Sha3_256::new()),
+            Algorithm::Blake3 => Self::Blake3(Box::default()),
+        }
+    }
+
+    /// Takes in the next bytes of the content.
+    pub fn update(&mut self, bytes: &[u8]) {
+        match self {
+            Self::Sha256(hasher) => Update::update(hasher, bytes),
+            Self::Sha512(hasher) => Update::update(hasher, bytes),
+            Self::Sha3_256(hasher) => Update::update(hasher, bytes),
+            Self::Blake3(hasher) => {
+                hasher.update(bytes);
+            }
+        }
+    }
+
+    /// The digest of everything taken in.
+    pub fn finish(self) -> Digest {
+        let digest = match self {
+            Self::Sha256(hasher) => Digest::from_bytes(&hasher.finalize()),
+            Self::Sha512(hasher) => Digest::from_bytes(&hasher.finalize()),
+            Self::Sha3_256(hasher) => Digest::from_bytes(&hasher.finalize()),
+            Self::Blake3(hasher) => Digest::from_bytes(hasher.finalize().as_bytes()),
+        };
+        digest.expect("no algorithm's output is longer than Digest::MAX_LEN")
+    }
+
+    /// The digest of one piece of content.
+    pub fn digest(algorithm: Algorithm, content: &[u8]) -> Digest {
+        let mut hasher = Self::new(algorithm);
+        hasher.update(content);
+        hasher.finish()
+    }
+}
+
+/// The probe of a file longer than [`PROBE_SPAN`]. Fixed for all catalogs:
+/// changing it means raising `catalog::PROBE_VERSION`.
+pub fn probe(head: &[u8], tail: &[u8]) -> Probe {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(head).update(tail);
+    let mut first = [0; 8];
+    first.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
+    Probe(i64::from_le_bytes(first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digests_of_nothing_and_abc_are_the_published_ones() {
+        let expected = [
+            (
+                Algorithm::Sha256,
+                "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+            ),
+            (
+                Algorithm::Sha512,
+                "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a\
+                 2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f",
+            ),
+            (
+                Algorithm::Sha3_256,
+                "3a985da74fe225b2045c172d6bd390bd855f086e3e9d525b46bfe24511431532",
+            ),
+            (
+                Algorithm::Blake3,
+                "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85",
+            ),
+        ];
+        for (algorithm, hex) in expected {
+            assert_eq!(Hasher::digest(algorithm, b"abc").to_hex(), hex);
+            let mut pieces = Hasher::new(algorithm);
+            pieces.update(b"a");
+            let mut clone = pieces.clone();
+            pieces.update(b"bc");
+            clone.update(b"bc");
+            assert_eq!(pieces.finish(), clone.finish());
+        }
+    }
+
+    #[test]
+    fn the_probe_never_changes() {
+        assert_eq!(probe(b"head", b"tail"), Probe(PROBE_OF_HEAD_TAIL));
+        assert_ne!(probe(b"head", b"tail"), probe(b"headt", b"ai"));
+    }
+
+    /// Stored in catalogs: a different value means a new `PROBE_VERSION`.
+    const PROBE_OF_HEAD_TAIL: i64 = -7604758601981788546;
+}

@@ -1,0 +1,170 @@
+//! The units of work in the queue, and what a worker reports about them.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::metrics::ItemKind;
+use super::scope::IgnoreChain;
+use crate::catalog::{CatalogError, HashClass, WorkCopy, WorkName};
+use crate::fault::Fault;
+use crate::model::{FolderId, RootId, ScanId, Timestamp};
+
+/// One unit of work, with its history.
+#[derive(Debug, Clone)]
+pub(super) struct Work {
+    /// What to do.
+    pub item: Item,
+    /// Attempts that failed before.
+    pub failed: u32,
+    /// When the first of them failed.
+    pub first_failure: Option<Timestamp>,
+}
+
+impl Work {
+    /// Work that was not tried yet.
+    pub(super) fn new(item: Item) -> Self {
+        Self {
+            item,
+            failed: 0,
+            first_failure: None,
+        }
+    }
+}
+
+/// What to do.
+#[derive(Debug, Clone)]
+pub(super) enum Item {
+    /// List one folder.
+    List(ListItem),
+    /// Hash head and tail of a batch of files.
+    Probe(Vec<WorkCopy>),
+    /// Read a class of files in step.
+    Hash(HashClass),
+}
+
+impl Item {
+    /// Its kind, for metrics.
+    pub(super) fn kind(&self) -> ItemKind {
+        match self {
+            Self::List(_) => ItemKind::List,
+            Self::Probe(_) => ItemKind::Probe,
+            Self::Hash(_) => ItemKind::Hash,
+        }
+    }
+
+    /// Everything that fails when the item as a whole does.
+    pub(super) fn places(&self) -> Vec<Place> {
+        match self {
+            Self::List(item) => vec![Place::folder(item.folder)],
+            Self::Probe(copies) => copies.iter().map(Place::of_copy).collect(),
+            Self::Hash(class) => class.copies.iter().map(Place::of_copy).collect(),
+        }
+    }
+}
+
+/// A folder to list.
+#[derive(Debug, Clone)]
+pub(super) struct ListItem {
+    /// The scan that lists it.
+    pub scan: ScanId,
+    /// Its root.
+    pub root: RootId,
+    /// Its id.
+    pub folder: FolderId,
+    /// How deep below the root the folder lies that the user named.
+    pub start_depth: usize,
+    /// What led to it.
+    pub origin: Origin,
+}
+
+/// What led to a folder.
+#[derive(Debug, Clone)]
+pub(super) enum Origin {
+    /// Its parent was just listed; its row may not be committed yet.
+    Parent(FromParent),
+    /// The catalog: a starting point, or found before a stop.
+    Catalog,
+    /// The catalog: listed before a stop, to be listed again if it changed.
+    Listed,
+}
+
+/// What the parent's listing knew of a subfolder.
+#[derive(Debug, Clone)]
+pub(super) struct FromParent {
+    /// Path below the root.
+    pub path: Arc<Path>,
+    /// The parent's mount, where known.
+    pub mount: Option<u64>,
+    /// Whether the catalog knows it as a mount point.
+    pub was_mount_point: bool,
+    /// Whether it was reached through a symbolic link.
+    pub is_link: bool,
+    /// The ignore rules that hold in the parent.
+    pub ignores: IgnoreChain,
+}
+
+/// Where something failed: a file, or a folder (empty name).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The folder.
+    pub folder: FolderId,
+    /// The name in it; empty for the folder itself.
+    pub name: OsString,
+}
+
+impl Place {
+    /// A folder itself.
+    pub(super) fn folder(folder: FolderId) -> Self {
+        Self {
+            folder,
+            name: OsString::new(),
+        }
+    }
+
+    fn of_copy(copy: &WorkCopy) -> Self {
+        Self::of_name(&copy.names[0])
+    }
+
+    /// A file.
+    pub(super) fn of_name(name: &WorkName) -> Self {
+        Self {
+            folder: name.0,
+            name: name.1.clone(),
+        }
+    }
+}
+
+/// Something in an item that failed.
+#[derive(Debug)]
+pub(super) struct Failure {
+    /// Where.
+    pub place: Place,
+    /// The path, for the log.
+    pub path: PathBuf,
+    /// What went wrong.
+    pub fault: Fault,
+    /// What to try again, if that makes sense.
+    pub again: Option<Item>,
+}
+
+/// What a worker tells the orchestrator about an item. Everything worth
+/// keeping was sent to the writer before.
+#[derive(Debug, Default)]
+pub(super) struct ItemReport {
+    /// Subfolders to list.
+    pub subfolders: Vec<ListItem>,
+    /// What failed.
+    pub failures: Vec<Failure>,
+    /// Files that were not in the state the catalog held, or changed while
+    /// they were read.
+    pub changed: Vec<WorkName>,
+    /// Names that were gone.
+    pub vanished: u64,
+    /// Folders left out because of their filesystem: path and type.
+    pub skipped: Vec<(PathBuf, String)>,
+    /// Mount points on which nothing is mounted any more.
+    pub offline: Vec<PathBuf>,
+    /// The catalog failed under the worker.
+    pub fatal: Option<CatalogError>,
+}

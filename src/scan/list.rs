@@ -1,0 +1,564 @@
+//! Listing one folder: read its entries, stat them, and tell the writer what
+//! differs from the catalog.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::access::{Access, join};
+use super::diff::{self, Diff};
+use super::item::{Failure, FromParent, Item, ItemReport, ListItem, Origin, Place};
+use super::pool::WorkerContext;
+use super::scope::{IgnoreChain, is_ignore_file};
+use super::shared::Shared;
+use crate::catalog::{CatalogError, FolderListing, KnownFolder, NewFolder, Record};
+use crate::fault::{Fault, FaultClass, Step};
+use crate::model::{FolderId, VolumeId, now_ns};
+use crate::platform::{Dir, EntryKind, Links, RawEntry, Stat};
+
+/// A folder whose times are fresher than this may change again without their
+/// moving, and is listed again by a resume.
+const FRESH_NS: i64 = 3_000_000_000;
+/// Larger ignore files are taken for something else.
+const IGNORE_FILE_LIMIT: usize = 1 << 20;
+
+/// Why a listing ended early.
+enum Stop {
+    /// Something failed on the folder itself.
+    Fault(Fault),
+    /// The catalog failed.
+    Catalog(CatalogError),
+}
+
+impl From<CatalogError> for Stop {
+    fn from(error: CatalogError) -> Self {
+        Self::Catalog(error)
+    }
+}
+
+fn fault(step: Step) -> impl Fn(io::Error) -> Stop {
+    move |error| Stop::Fault(Fault::from_io(step, &error))
+}
+
+/// Lists the folder and reports its subfolders. On the last attempt, entries
+/// that cannot be examined are reported one by one instead of failing all.
+pub(super) fn list(
+    access: &mut Access,
+    shared: &Shared,
+    item: &ListItem,
+    is_last_attempt: bool,
+    context: &WorkerContext,
+) -> ItemReport {
+    let mut report = ItemReport::default();
+    let mut path = PathBuf::new();
+    let visit = Visit {
+        shared,
+        item,
+        is_last_attempt,
+        context,
+    };
+    match visit.run(access, &mut report, &mut path) {
+        Ok(()) => {}
+        Err(Stop::Catalog(error)) => report.fatal = Some(error),
+        Err(Stop::Fault(fault)) if fault.class == FaultClass::Vanished => {
+            // Its parent's next complete listing will say so.
+            report.vanished += 1;
+            send(shared, context, &mut report, visited(item));
+        }
+        Err(Stop::Fault(fault)) => report.failures.push(Failure {
+            place: Place::folder(item.folder),
+            path,
+            fault,
+            again: Some(Item::List(item.clone())),
+        }),
+    }
+    report
+}
+
+/// One attempt at one folder.
+struct Visit<'a> {
+    shared: &'a Shared,
+    item: &'a ListItem,
+    is_last_attempt: bool,
+    context: &'a WorkerContext,
+}
+
+impl Visit<'_> {
+    fn run(
+        &self,
+        access: &mut Access,
+        report: &mut ItemReport,
+        path: &mut PathBuf,
+    ) -> Result<(), Stop> {
+        let (shared, item, context) = (self.shared, self.item, self.context);
+        let folder = Folder::open(access, shared, item, path)?;
+        context.set_path(path);
+        match folder.verdict(access, shared, item)? {
+            Verdict::List => return folder.list(access, self, report, path),
+            Verdict::Unchanged => return Ok(()),
+            Verdict::OutOfScope => {}
+            Verdict::Skip(fstype) => report.skipped.push((path.clone(), fstype)),
+            Verdict::Offline => report.offline.push(path.clone()),
+        }
+        send(shared, context, report, visited(item));
+        Ok(())
+    }
+}
+
+fn visited(item: &ListItem) -> Record {
+    Record::Visited {
+        folder: item.folder,
+        scan: item.scan,
+    }
+}
+
+/// Sends a record unless the item was given up in the meantime.
+fn send(shared: &Shared, context: &WorkerContext, report: &mut ItemReport, record: Record) {
+    if context.settle()
+        && let Err(error) = shared.writer.send(record)
+    {
+        report.fatal = Some(error);
+    }
+}
+
+/// What is to be done with an open folder.
+enum Verdict {
+    List,
+    /// Listed before the stop, and nothing moved since.
+    Unchanged,
+    OutOfScope,
+    /// On a filesystem that holds no files.
+    Skip(String),
+    /// Something was mounted here and is not now.
+    Offline,
+}
+
+/// A folder opened for listing.
+struct Folder {
+    dir: Dir,
+    stat: Stat,
+    below: Arc<Path>,
+    parent_mount: Option<u64>,
+    was_mount_point: bool,
+    ignores: IgnoreChain,
+    root_dev: u64,
+}
+
+impl Folder {
+    fn open(
+        access: &mut Access,
+        shared: &Shared,
+        item: &ListItem,
+        path: &mut PathBuf,
+    ) -> Result<Self, Stop> {
+        let (below, known) = match &item.origin {
+            Origin::Parent(known) => (Arc::clone(&known.path), Some(known.clone())),
+            Origin::Catalog | Origin::Listed => (access.locate(item.folder)?.1, None),
+        };
+        let root = access.root(item.root).map_err(fault(Step::OpenFolder))?;
+        *path = join(&root.path, &below);
+        let (links, root_dev) = (root.links, root.dev);
+        let dir = root
+            .dir
+            .open_beneath(&*below, links)
+            .map_err(fault(Step::OpenFolder))?;
+        let stat = dir.stat().map_err(fault(Step::OpenFolder))?;
+        let (parent_mount, was_mount_point, ignores) = match known {
+            Some(known) => (known.mount, known.was_mount_point, known.ignores),
+            None => (
+                parent_mount(&root.dir, &below, links),
+                access.catalog().folder(item.folder)?.mount_point,
+                outer_ignores(shared, &root.dir, &below, links),
+            ),
+        };
+        Ok(Self {
+            dir,
+            stat,
+            below,
+            parent_mount,
+            was_mount_point,
+            ignores,
+            root_dev,
+        })
+    }
+
+    fn is_top(&self) -> bool {
+        self.below.as_os_str().is_empty()
+    }
+
+    fn is_mount_point(&self) -> bool {
+        !self.is_top()
+            && matches!((self.stat.mount, self.parent_mount), (Some(own), Some(parent)) if own != parent)
+    }
+
+    fn verdict(&self, access: &Access, shared: &Shared, item: &ListItem) -> Result<Verdict, Stop> {
+        if !matches!(item.origin, Origin::Parent(_))
+            && !shared
+                .scope
+                .admits_path(&self.below, item.start_depth, &self.ignores)
+        {
+            return Ok(Verdict::OutOfScope);
+        }
+        if matches!(item.origin, Origin::Listed) {
+            let times = access.catalog().folder(item.folder)?.times;
+            if times == Some((self.stat.meta.mtime_ns, self.stat.meta.ctime_ns)) {
+                // Still to be remembered, so that no link leads here again.
+                shared.is_first_visit(self.stat.id());
+                return Ok(Verdict::Unchanged);
+            }
+        }
+        if shared.listing.one_file_system && self.stat.dev != self.root_dev {
+            return Ok(Verdict::OutOfScope);
+        }
+        if self.was_mount_point && !self.is_mount_point() && !shared.allow_empty {
+            return Ok(Verdict::Offline);
+        }
+        let volume = shared
+            .volumes
+            .of(&self.dir, &self.stat)
+            .map_err(fault(Step::OpenFolder))?;
+        if volume.pseudo {
+            return Ok(Verdict::Skip(volume.fstype.to_owned()));
+        }
+        Ok(Verdict::List)
+    }
+
+    fn list(
+        mut self,
+        access: &Access,
+        visit: &Visit<'_>,
+        report: &mut ItemReport,
+        path: &Path,
+    ) -> Result<(), Stop> {
+        let (shared, item, context) = (visit.shared, visit.item, visit.context);
+        let began = now_ns();
+        let (volume, volume_id) = shared
+            .volume(&self.dir, &self.stat)?
+            .map_err(fault(Step::OpenFolder))?;
+        let entries = self.read_entries(context)?;
+        if shared.listing.gitignore && entries.iter().any(|entry| is_ignore_file(&entry.name)) {
+            self.ignores = read_ignores(&self.dir, &self.below, &self.ignores);
+        }
+        let found = self.examine(visit, entries, report, path)?;
+        // Asked last, so that an attempt that failed does not count.
+        if !shared.is_first_visit(self.stat.id()) {
+            send(shared, context, report, visited(item));
+            return Ok(());
+        }
+        let known = access.catalog().files_of(item.folder)?;
+        let diff = diff::compare(
+            found.files,
+            &found.present,
+            known,
+            volume.stable_inodes.then_some(self.stat.dev),
+            shared.ignore_ctime,
+        );
+        let known_folders = access.catalog().subfolders_of(item.folder)?;
+        let subfolders = self.match_folders(shared, &found.folders, &found.present, known_folders);
+        context.metrics().folders_listed.add(1);
+        context.metrics().files_seen.add(diff.counts.files);
+        context.metrics().files_unchanged.add(diff.unchanged);
+        report.offline.extend(
+            subfolders
+                .unplugged
+                .iter()
+                .map(|name| join(path, Path::new(name))),
+        );
+        let record = self.record(item, volume_id, began, diff, &subfolders);
+        report.subfolders = self.children(item, &subfolders);
+        send(shared, context, report, record);
+        Ok(())
+    }
+
+    fn read_entries(&mut self, context: &WorkerContext) -> Result<Vec<RawEntry>, Stop> {
+        let mut entries = Vec::new();
+        for entry in self.dir.read().map_err(fault(Step::ReadFolder))? {
+            entries.push(entry.map_err(fault(Step::ReadFolder))?);
+            if entries.len() % 1_000 == 0 {
+                context.progress(0);
+            }
+        }
+        entries.sort_unstable_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
+        Ok(entries)
+    }
+
+    /// Sorts entries into files and folders in scope; remembers every name
+    /// that is present in any form, since only absence removes.
+    fn examine(
+        &self,
+        visit: &Visit<'_>,
+        entries: Vec<RawEntry>,
+        report: &mut ItemReport,
+        path: &Path,
+    ) -> Result<Found, Stop> {
+        let mut found = Found::default();
+        for (number, entry) in entries.into_iter().enumerate() {
+            if number % 1_000 == 999 {
+                visit.context.progress(0);
+            }
+            match self.examine_entry(visit.shared, visit.item.start_depth, &entry) {
+                Ok(Seen::File(stat)) => found.files.push((entry.name.clone(), stat)),
+                Ok(Seen::Folder { is_link }) => found.folders.push((entry.name.clone(), is_link)),
+                Ok(Seen::OutOfScope) => {}
+                Ok(Seen::Other) => continue,
+                Err(error) => {
+                    let fault = Fault::from_io(Step::Stat, &error);
+                    if fault.class == FaultClass::Vanished {
+                        continue;
+                    }
+                    if fault.class.is_retried() && !visit.is_last_attempt {
+                        return Err(Stop::Fault(fault));
+                    }
+                    report.failures.push(Failure {
+                        place: Place {
+                            folder: visit.item.folder,
+                            name: entry.name.clone(),
+                        },
+                        path: path.join(&entry.name),
+                        again: None,
+                        fault,
+                    });
+                }
+            }
+            found.present.push(entry.name);
+        }
+        Ok(found)
+    }
+
+    fn examine_entry(
+        &self,
+        shared: &Shared,
+        start_depth: usize,
+        entry: &RawEntry,
+    ) -> io::Result<Seen> {
+        let follow = shared.listing.follow_links;
+        match entry.kind_hint {
+            Some(EntryKind::Special) => return Ok(Seen::Other),
+            Some(EntryKind::Link) if !follow => return Ok(Seen::Other),
+            Some(kind @ (EntryKind::File | EntryKind::Folder)) => {
+                let is_folder = kind == EntryKind::Folder;
+                if !self.admits(shared, &entry.name, is_folder, start_depth) {
+                    return Ok(Seen::OutOfScope);
+                }
+                if is_folder {
+                    return Ok(Seen::Folder { is_link: false });
+                }
+            }
+            Some(EntryKind::Link) | None => {}
+        }
+        let mut stat = self.dir.stat_entry(&entry.name, Links::Refuse)?;
+        let is_link = stat.kind == EntryKind::Link;
+        if is_link {
+            match self.dir.stat_entry(&entry.name, Links::Follow) {
+                Ok(target) if follow => stat = target,
+                // A link that leads nowhere is no error of the scan's.
+                _ => return Ok(Seen::Other),
+            }
+        }
+        let is_folder = stat.kind == EntryKind::Folder;
+        match stat.kind {
+            EntryKind::File | EntryKind::Folder
+                if !self.admits(shared, &entry.name, is_folder, start_depth) =>
+            {
+                Ok(Seen::OutOfScope)
+            }
+            EntryKind::Folder => Ok(Seen::Folder { is_link }),
+            EntryKind::File if shared.own_files.contains(&stat.id()) => Ok(Seen::Other),
+            // A single file mounted over another: its inode says nothing here.
+            EntryKind::File if !is_link && stat.mount != self.stat.mount => Ok(Seen::Other),
+            EntryKind::File => Ok(Seen::File(stat)),
+            EntryKind::Link | EntryKind::Special => Ok(Seen::Other),
+        }
+    }
+
+    fn admits(&self, shared: &Shared, name: &OsStr, is_folder: bool, start: usize) -> bool {
+        if shared.scope.admits_all() {
+            return true;
+        }
+        let below = self.below.join(name);
+        if is_folder {
+            shared.scope.admits_subfolder(&below, start, &self.ignores)
+        } else {
+            shared.scope.admits_file(&below, &self.ignores)
+        }
+    }
+
+    /// Pairs the subfolders found with those the catalog knows.
+    fn match_folders(
+        &self,
+        shared: &Shared,
+        found: &[(OsString, bool)],
+        present: &[OsString],
+        known: Vec<KnownFolder>,
+    ) -> Subfolders {
+        let mut result = Subfolders::default();
+        let mut known = known.into_iter().peekable();
+        let vanish = |row: KnownFolder, result: &mut Subfolders| {
+            let is_present = present
+                .binary_search_by(|name| name.as_bytes().cmp(row.name.as_bytes()))
+                .is_ok();
+            if row.removed || is_present {
+                return;
+            }
+            if row.mount_point && !shared.allow_empty {
+                // Desktops remove the folder when the disk is unplugged.
+                result.unplugged.push(row.name);
+            } else {
+                result.vanished.push(row.id);
+            }
+        };
+        for (name, is_link) in found {
+            while let Some(row) = known.next_if(|row| row.name.as_bytes() < name.as_bytes()) {
+                vanish(row, &mut result);
+            }
+            let row = known.next_if(|row| row.name == *name);
+            let id = match &row {
+                Some(row) => row.id,
+                None => shared.writer.allocate_folder(),
+            };
+            result.all.push(Subfolder {
+                id,
+                name: name.clone(),
+                is_link: *is_link,
+                is_new: row.is_none(),
+                returned: row.as_ref().is_some_and(|row| row.removed),
+                was_mount_point: row.is_some_and(|row| row.mount_point),
+            });
+        }
+        for row in known {
+            vanish(row, &mut result);
+        }
+        result
+    }
+
+    fn record(
+        &self,
+        item: &ListItem,
+        volume: VolumeId,
+        began: i64,
+        diff: Diff,
+        subfolders: &Subfolders,
+    ) -> Record {
+        let meta = &self.stat.meta;
+        let is_fresh = meta.ctime_ns.max(meta.mtime_ns) > began - FRESH_NS;
+        let of_all =
+            |wanted: fn(&Subfolder) -> bool| subfolders.all.iter().filter(move |f| wanted(f));
+        Record::Listed(Box::new(FolderListing {
+            scan: item.scan,
+            root: item.root,
+            folder: item.folder,
+            volume,
+            mount_point: self.is_mount_point(),
+            times: (!is_fresh).then_some((meta.mtime_ns, meta.ctime_ns)),
+            files: diff.changes,
+            vanished: diff.vanished,
+            new_folders: of_all(|folder| folder.is_new)
+                .map(|folder| NewFolder {
+                    id: folder.id,
+                    name: folder.name.clone(),
+                })
+                .collect(),
+            returned_folders: of_all(|folder| folder.returned)
+                .map(|folder| folder.id)
+                .collect(),
+            vanished_folders: subfolders.vanished.clone(),
+            counts: diff.counts,
+        }))
+    }
+
+    fn children(&self, item: &ListItem, subfolders: &Subfolders) -> Vec<ListItem> {
+        subfolders
+            .all
+            .iter()
+            .map(|folder| ListItem {
+                scan: item.scan,
+                root: item.root,
+                folder: folder.id,
+                start_depth: item.start_depth,
+                origin: Origin::Parent(FromParent {
+                    path: self.below.join(&folder.name).into(),
+                    mount: self.stat.mount,
+                    was_mount_point: folder.was_mount_point,
+                    is_link: folder.is_link,
+                    ignores: self.ignores.clone(),
+                }),
+            })
+            .collect()
+    }
+}
+
+/// An entry, as far as a scan cares.
+enum Seen {
+    File(Stat),
+    Folder {
+        is_link: bool,
+    },
+    /// There, but left alone.
+    OutOfScope,
+    /// Nothing a catalog row could stand for.
+    Other,
+}
+
+/// What a folder holds.
+#[derive(Default)]
+struct Found {
+    files: Vec<(OsString, Stat)>,
+    folders: Vec<(OsString, bool)>,
+    /// Every name that a row may stand for, sorted.
+    present: Vec<OsString>,
+}
+
+/// A subfolder in scope.
+struct Subfolder {
+    id: FolderId,
+    name: OsString,
+    is_link: bool,
+    is_new: bool,
+    returned: bool,
+    was_mount_point: bool,
+}
+
+#[derive(Default)]
+struct Subfolders {
+    all: Vec<Subfolder>,
+    vanished: Vec<FolderId>,
+    /// Gone together with what was mounted on them.
+    unplugged: Vec<OsString>,
+}
+
+/// The mount of a folder's parent, for folders that come from the catalog.
+fn parent_mount(root: &Dir, below: &Path, links: Links) -> Option<u64> {
+    let parent = root.open_beneath(below.parent()?, links).ok()?;
+    parent.stat().ok()?.mount
+}
+
+/// The ignore rules above a folder that comes from the catalog.
+fn outer_ignores(shared: &Shared, root: &Dir, below: &Path, links: Links) -> IgnoreChain {
+    let mut chain = IgnoreChain::default();
+    if !shared.listing.gitignore {
+        return chain;
+    }
+    let mut outer: Vec<&Path> = below.ancestors().skip(1).collect();
+    outer.reverse();
+    for folder in outer {
+        if let Ok(dir) = root.open_beneath(folder, links) {
+            chain = read_ignores(&dir, folder, &chain);
+        }
+    }
+    chain
+}
+
+/// The chain extended by a folder's own ignore file, if it has one that can
+/// be read.
+fn read_ignores(dir: &Dir, below: &Path, chain: &IgnoreChain) -> IgnoreChain {
+    let mut content = vec![0; IGNORE_FILE_LIMIT];
+    let read = dir
+        .open_file(OsStr::new(IgnoreChain::FILE), Links::Refuse)
+        .and_then(|file| file.read_at(&mut content, 0));
+    match read {
+        Ok(length) => chain.with(below, &content[..length]),
+        Err(_) => chain.clone(),
+    }
+}

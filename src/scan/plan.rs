@@ -1,0 +1,497 @@
+//! From what the user asked to what will be done: which roots, which scans
+//! go on and which start afresh. Refuses what would turn an unplugged disk
+//! into a removal.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::ScanError;
+use super::options::{Mode, ScanOptions};
+use super::scope::Scope;
+use super::shared::volume_row;
+use super::sources::Seeds;
+use crate::catalog::{CatalogError, Exclusive, FaultEntry, NewScan, RootRow, ScanRow, Stage};
+use crate::model::{Algorithm, FaultId, FolderId, RootId, ScanId, Timestamp, VolumeId};
+use crate::platform::{Dir, EntryKind, Volume, VolumeTable};
+
+/// An unfinished scan older than this is listed afresh.
+const STALE_SECONDS: i64 = 24 * 60 * 60;
+
+/// What the user asked for.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The folders, as typed.
+    pub paths: Vec<PathBuf>,
+    /// What to do with them.
+    pub options: ScanOptions,
+    /// List afresh even where an unfinished scan could go on.
+    pub restart: bool,
+    /// Believe a root that is empty, or a mount point without its filesystem.
+    pub allow_empty: bool,
+    /// Believe a root that lies on another filesystem than last time.
+    pub moved: bool,
+}
+
+/// Something the user should know before or while a scan runs.
+#[derive(Debug, Clone)]
+pub enum Notice {
+    /// An unfinished scan goes on.
+    Resumed(ScanId, PathBuf),
+    /// An unfinished scan is not gone on with.
+    Afresh(ScanId, PathBuf, &'static str),
+    /// Roots inside a new root became part of it.
+    Absorbed(PathBuf, PathBuf),
+    /// Digests made with another algorithm are redone.
+    AlgorithmChanged(Algorithm, Algorithm, u64),
+    /// A folder is left out because of its filesystem.
+    Skipped(PathBuf, String),
+    /// Another root of the catalog cannot be read now.
+    PartnerOffline(PathBuf, String),
+    /// So much will be read whole: files and bytes.
+    ToRead(u64, u64),
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Resumed(scan, path) => {
+                write!(f, "going on with scan {scan} of {}", path.display())
+            }
+            Self::Afresh(scan, path, why) => write!(
+                f,
+                "listing {} afresh instead of going on with scan {scan} ({why}); digests are kept",
+                path.display()
+            ),
+            Self::Absorbed(outer, inner) => write!(
+                f,
+                "{} is now part of the root {}",
+                inner.display(),
+                outer.display()
+            ),
+            Self::AlgorithmChanged(from, to, stale) => {
+                write!(
+                    f,
+                    "changing from {from} to {to}: {stale} digests are redone"
+                )
+            }
+            Self::Skipped(path, fstype) => {
+                write!(f, "skipping {} ({fstype} filesystem)", path.display())
+            }
+            Self::PartnerOffline(path, reason) => write!(
+                f,
+                "the root {} is offline ({reason}): files that could match its files stay undetermined",
+                path.display()
+            ),
+            Self::ToRead(files, bytes) => write!(f, "{files} files, {bytes} bytes to read"),
+        }
+    }
+}
+
+/// One scan of one root, or of a part of it.
+#[derive(Debug)]
+pub(super) struct RootPlan {
+    pub(super) scan: ScanId,
+    pub(super) root: RootId,
+    pub(super) start_depth: usize,
+    /// `None`: nothing is listed.
+    pub(super) seeds: Option<Seeds>,
+}
+
+/// What one run will do.
+#[derive(Debug)]
+pub struct Plan {
+    pub(super) roots: Vec<RootPlan>,
+    pub(super) options: ScanOptions,
+    pub(super) allow_empty: bool,
+    /// Only files of these sizes, for a retry of particular files.
+    pub(super) sizes: Option<Vec<u64>>,
+}
+
+impl Plan {
+    /// The plan for `scan PATH…`.
+    pub fn for_scan(
+        catalog: &mut Exclusive,
+        request: &Request,
+        notify: &mut dyn FnMut(Notice),
+    ) -> Result<Self, ScanError> {
+        check_globs(&request.options)?;
+        catalog.mark_orphans()?;
+        let volumes = VolumeTable::new();
+        let known = catalog.roots()?;
+        let mut found = Vec::new();
+        for path in outermost(resolve_all(&request.paths, &known)?) {
+            let (_, volume) = examine(&path, &known, request, &volumes)?;
+            found.push((path, volume));
+        }
+        let algorithm = choose_algorithm(catalog, request.options.algorithm, notify)?;
+        let mut roots = Vec::new();
+        for (path, volume) in found {
+            let volume = catalog.register_volume(&volume_row(&volume))?;
+            roots.push(plan_root(
+                catalog, request, algorithm, &path, volume, notify,
+            )?);
+        }
+        Ok(Self {
+            roots,
+            options: request.options.clone(),
+            allow_empty: request.allow_empty,
+            sizes: None,
+        })
+    }
+
+    /// The plans for `resume`: one for each set of options among the
+    /// unfinished scans.
+    pub fn for_resume(
+        catalog: &mut Exclusive,
+        notify: &mut dyn FnMut(Notice),
+    ) -> Result<Vec<Request>, ScanError> {
+        catalog.mark_orphans()?;
+        let roots = catalog.roots()?;
+        let mut requests: Vec<Request> = Vec::new();
+        for scan in catalog.reader()?.unfinished_scans()? {
+            let Some(root) = roots.iter().find(|root| root.id == scan.root) else {
+                continue;
+            };
+            let path = super::access::join(&root.path, &scan.subpath);
+            let Ok(options) = serde_json::from_str::<ScanOptions>(&scan.options) else {
+                notify(Notice::Afresh(scan.id, path, "its options cannot be read"));
+                continue;
+            };
+            match requests.iter_mut().find(|known| known.options == options) {
+                Some(request) => request.paths.push(path),
+                None => requests.push(Request {
+                    paths: vec![path],
+                    options,
+                    restart: false,
+                    allow_empty: false,
+                    moved: false,
+                }),
+            }
+        }
+        Ok(requests)
+    }
+
+    /// The plan for `retry`: just the dead letters given, or all. `None` when
+    /// there is nothing to try.
+    pub fn for_retry(catalog: &mut Exclusive, ids: &[FaultId]) -> Result<Option<Self>, ScanError> {
+        catalog.mark_orphans()?;
+        let reader = catalog.reader()?;
+        let mut faults = reader.faults(FaultId(0), u32::MAX)?;
+        if let Some(unknown) = ids.iter().find(|id| faults.iter().all(|f| f.id != **id)) {
+            return Err(ScanError::NoSuchFault(*unknown));
+        }
+        faults.retain(|fault| ids.is_empty() || ids.contains(&fault.id));
+        let algorithm = reader.algorithm()?;
+        let mut roots = Vec::new();
+        for root in catalog.roots()? {
+            let of_root: Vec<&FaultEntry> = faults.iter().filter(|f| f.root == root.id).collect();
+            if !of_root.is_empty() {
+                roots.push(plan_retry(catalog, &root, algorithm, &of_root)?);
+            }
+        }
+        let is_listing = roots.iter().any(|root| root.seeds.is_some());
+        let sizes = faults.iter().filter_map(|fault| fault.size).collect();
+        Ok((!roots.is_empty()).then_some(Self {
+            roots,
+            options: ScanOptions::default(),
+            allow_empty: false,
+            sizes: (!is_listing).then_some(sizes),
+        }))
+    }
+}
+
+fn plan_retry(
+    catalog: &Exclusive,
+    root: &RootRow,
+    algorithm: Algorithm,
+    faults: &[&FaultEntry],
+) -> Result<RootPlan, ScanError> {
+    let options = ScanOptions::default();
+    let scan = catalog.begin_scan(&NewScan {
+        root: root.id,
+        subpath: Path::new(""),
+        mode: "retry",
+        algorithm,
+        options: &to_json(&options),
+    })?;
+    // Entries that could not be examined are found by listing their folder.
+    let mut folders: Vec<FolderId> = faults
+        .iter()
+        .filter(|fault| fault.is_folder || fault.size.is_none())
+        .map(|fault| fault.folder)
+        .collect();
+    folders.sort_unstable();
+    folders.dedup();
+    Ok(RootPlan {
+        scan,
+        root: root.id,
+        start_depth: 0,
+        seeds: (!folders.is_empty()).then_some(Seeds::Folders(folders)),
+    })
+}
+
+fn check_globs(options: &ScanOptions) -> Result<(), ScanError> {
+    Scope::new(&options.listing)
+        .map(drop)
+        .map_err(|(glob, reason)| ScanError::BadGlob { glob, reason })
+}
+
+/// Absolute paths without links. A path that is gone is an offline root if
+/// the catalog knows it, and a mistake otherwise.
+fn resolve_all(paths: &[PathBuf], known: &[RootRow]) -> Result<Vec<PathBuf>, ScanError> {
+    paths.iter().map(|path| resolve(path, known)).collect()
+}
+
+fn resolve(path: &Path, known: &[RootRow]) -> Result<PathBuf, ScanError> {
+    match path.canonicalize() {
+        Ok(resolved) if resolved.is_dir() => Ok(resolved),
+        Ok(_) => Err(ScanError::NotAFolder(path.to_owned())),
+        Err(error) => {
+            let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+            let is_known = known.iter().any(|root| root.path == absolute);
+            match error.kind() {
+                io::ErrorKind::NotFound if is_known => Err(ScanError::Offline {
+                    path: absolute,
+                    reason: "the folder does not exist".to_owned(),
+                }),
+                io::ErrorKind::NotFound => Err(ScanError::NotFound(path.to_owned())),
+                io::ErrorKind::NotADirectory => Err(ScanError::NotAFolder(path.to_owned())),
+                _ => Err(ScanError::Unreadable {
+                    path: path.to_owned(),
+                    source: error,
+                }),
+            }
+        }
+    }
+}
+
+/// Each path once, and none that lies inside another.
+fn outermost(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
+    paths.sort();
+    let mut kept: Vec<PathBuf> = Vec::new();
+    for path in paths {
+        if !kept.iter().any(|outer| path.starts_with(outer)) {
+            kept.push(path);
+        }
+    }
+    kept
+}
+
+/// Opens a folder to be scanned and makes sure that it is what it was.
+fn examine(
+    path: &Path,
+    known: &[RootRow],
+    request: &Request,
+    volumes: &VolumeTable,
+) -> Result<(Dir, std::sync::Arc<Volume>), ScanError> {
+    let unreadable = |source| ScanError::Unreadable {
+        path: path.to_owned(),
+        source,
+    };
+    let dir = Dir::open_root(path).map_err(unreadable)?;
+    let stat = dir.stat().map_err(unreadable)?;
+    if stat.kind != EntryKind::Folder {
+        return Err(ScanError::NotAFolder(path.to_owned()));
+    }
+    let volume = volumes.of(&dir, &stat).map_err(unreadable)?;
+    if volume.pseudo {
+        return Err(ScanError::Pseudo {
+            path: path.to_owned(),
+            fstype: volume.fstype.to_owned(),
+        });
+    }
+    if let Some(root) = known.iter().find(|root| root.path == path) {
+        let reason = (!request.moved)
+            .then(|| moved_reason(root, &volume))
+            .flatten()
+            .map(|reason| format!("{reason} (--moved if that is right)"));
+        let reason = reason.or_else(|| {
+            (!request.allow_empty)
+                .then(|| empty_reason(root, path))
+                .flatten()
+                .map(|reason| format!("{reason} (--allow-empty if that is right)"))
+        });
+        if let Some(reason) = reason {
+            return Err(ScanError::Offline {
+                path: path.to_owned(),
+                reason,
+            });
+        }
+    }
+    Ok((dir, volume))
+}
+
+/// Why a root cannot be read now as it was last time, if so; otherwise its
+/// open folder.
+pub fn online_state(root: &RootRow, volumes: &VolumeTable) -> Result<Dir, String> {
+    let open = || -> io::Result<(Dir, std::sync::Arc<Volume>)> {
+        let dir = Dir::open_root(&root.path)?;
+        let stat = dir.stat()?;
+        let volume = volumes.of(&dir, &stat)?;
+        Ok((dir, volume))
+    };
+    let (dir, volume) = open().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => "the folder does not exist".to_owned(),
+        _ => error.to_string(),
+    })?;
+    match moved_reason(root, &volume).or_else(|| empty_reason(root, &root.path)) {
+        Some(reason) => Err(reason),
+        None => Ok(dir),
+    }
+}
+
+/// Identities without a uuid hold within one boot only, so they prove
+/// nothing; another type of filesystem does.
+fn moved_reason(root: &RootRow, now: &Volume) -> Option<String> {
+    let before = &root.volume;
+    let both_lasting = before.identity.starts_with("uuid:") && now.identity.starts_with("uuid:");
+    let is_other = before.fstype != now.fstype
+        || (both_lasting && before.fstype != "tmpfs" && before.identity != now.identity);
+    is_other.then(|| {
+        format!(
+            "it lies on another filesystem than last time ({} {} instead of {} {})",
+            now.fstype, now.identity, before.fstype, before.identity
+        )
+    })
+}
+
+fn empty_reason(root: &RootRow, path: &Path) -> Option<String> {
+    let is_empty = std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
+    (is_empty && root.files > 0)
+        .then(|| format!("it is empty, and {} files were there last time", root.files))
+}
+
+/// The algorithm of this run; a new one makes all digests stale.
+fn choose_algorithm(
+    catalog: &mut Exclusive,
+    wanted: Option<Algorithm>,
+    notify: &mut dyn FnMut(Notice),
+) -> Result<Algorithm, CatalogError> {
+    let current = catalog.reader()?.algorithm()?;
+    match wanted {
+        Some(wanted) if wanted != current => {
+            let stale = catalog.set_algorithm(wanted)?;
+            if stale > 0 {
+                notify(Notice::AlgorithmChanged(current, wanted, stale));
+            }
+            Ok(wanted)
+        }
+        _ => Ok(current),
+    }
+}
+
+fn plan_root(
+    catalog: &mut Exclusive,
+    request: &Request,
+    algorithm: Algorithm,
+    path: &Path,
+    volume: VolumeId,
+    notify: &mut dyn FnMut(Notice),
+) -> Result<RootPlan, ScanError> {
+    let options = &request.options;
+    if options.mode == Mode::Files && catalog.reader()?.folder_at(path)?.is_none() {
+        return Err(ScanError::NeverListed(path.to_owned()));
+    }
+    let placement = catalog.place(path, volume)?;
+    for inner in placement.absorbed {
+        notify(Notice::Absorbed(path.to_owned(), inner));
+    }
+    if placement.subpath.as_os_str().is_empty() {
+        catalog.touch_root(placement.root, volume, options.listing.follow_links)?;
+    }
+    let unfinished = catalog
+        .reader()?
+        .unfinished_scans()?
+        .into_iter()
+        .rfind(|scan| scan.root == placement.root && scan.subpath == placement.subpath);
+    let resumed = match unfinished {
+        Some(scan) => go_on(catalog, request, &scan, path, notify)?,
+        None => None,
+    };
+    let seeds = |fresh: bool| match options.mode {
+        Mode::Files => None,
+        Mode::All | Mode::Folders if fresh => Some(Seeds::Folders(vec![placement.start])),
+        Mode::All | Mode::Folders => Some(Seeds::Unfinished(placement.start)),
+    };
+    let start_depth = placement.subpath.components().count();
+    let (scan, fresh) = match resumed {
+        Some(scan) => (scan, false),
+        None => {
+            if options.rehash {
+                catalog.distrust(placement.start)?;
+            }
+            let scan = catalog.begin_scan(&NewScan {
+                root: placement.root,
+                subpath: &placement.subpath,
+                mode: options.mode.name(),
+                algorithm,
+                options: &to_json(options),
+            })?;
+            (scan, true)
+        }
+    };
+    Ok(RootPlan {
+        scan,
+        root: placement.root,
+        start_depth,
+        seeds: seeds(fresh),
+    })
+}
+
+/// Goes on with an unfinished scan, or says why not.
+fn go_on(
+    catalog: &Exclusive,
+    request: &Request,
+    scan: &ScanRow,
+    path: &Path,
+    notify: &mut dyn FnMut(Notice),
+) -> Result<Option<ScanId>, ScanError> {
+    match afresh_reason(request, scan) {
+        Some(why) => {
+            notify(Notice::Afresh(scan.id, path.to_owned(), why));
+            catalog.supersede_scan(scan.id)?;
+            Ok(None)
+        }
+        None => {
+            notify(Notice::Resumed(scan.id, path.to_owned()));
+            catalog.continue_scan(scan.id, Stage::List)?;
+            Ok(Some(scan.id))
+        }
+    }
+}
+
+fn afresh_reason(request: &Request, scan: &ScanRow) -> Option<&'static str> {
+    let Ok(before) = serde_json::from_str::<ScanOptions>(&scan.options) else {
+        return Some("its options cannot be read");
+    };
+    if request.restart {
+        Some("--restart")
+    } else if Timestamp::now().0 - scan.updated.0 > STALE_SECONDS {
+        Some("it is older than a day")
+    } else if before.listing != request.options.listing
+        || before.mode != request.options.mode
+        || before.rehash != request.options.rehash
+        || scan.mode != request.options.mode.name()
+    {
+        Some("the options changed")
+    } else {
+        None
+    }
+}
+
+fn to_json(options: &ScanOptions) -> String {
+    serde_json::to_string(options).expect("plain options always serialise")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repeated_and_nested_paths_are_scanned_once() {
+        let paths = ["/a/b", "/a", "/a", "/ab", "/c/d"].map(PathBuf::from);
+        let kept = outermost(paths.to_vec());
+        assert_eq!(kept, ["/a", "/ab", "/c/d"].map(PathBuf::from));
+    }
+}

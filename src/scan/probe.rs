@@ -1,0 +1,205 @@
+//! Probing a batch of files: the hash of head and tail, and for files no
+//! longer than that the digest at once.
+
+use super::access::{Access, OpenError, is_in_state, is_racy, is_same};
+use super::hasher::{HEAD, Hasher, PROBE_SPAN, TAIL, probe};
+use super::item::{Failure, Item, ItemReport, Place};
+use super::pool::WorkerContext;
+use super::shared::Shared;
+use crate::catalog::{FileOutcome, FileResult, Record, WorkCopy};
+use crate::fault::{Fault, Step};
+use crate::model::now_ns;
+use crate::platform::{AlignedBuffer, OpenFile};
+
+/// A buffer that holds everything a probe reads.
+pub(super) fn probe_buffer() -> AlignedBuffer {
+    AlignedBuffer::new(HEAD + TAIL)
+}
+
+/// Probes the copies one after the other; stops early on shutdown.
+pub(super) fn probe_batch(
+    access: &mut Access,
+    shared: &Shared,
+    copies: &[WorkCopy],
+    buffer: &mut AlignedBuffer,
+    context: &WorkerContext,
+) -> ItemReport {
+    let mut report = ItemReport::default();
+    let mut results = Vec::with_capacity(copies.len());
+    let mut bytes_read = 0;
+    for copy in copies {
+        if context.shutdown().is_stopped() {
+            break;
+        }
+        let again = || Item::Probe(vec![copy.clone()]);
+        let opened = open_in_state(access, copy, context, &mut report, &mut results, again);
+        let opened = match opened {
+            Some(file) => file,
+            None if report.fatal.is_some() => break,
+            None => continue,
+        };
+        if let Some(throttle) = &shared.throttle {
+            throttle.take(copy.state.size.min(PROBE_SPAN), context.shutdown());
+        }
+        let began = now_ns();
+        match read_probe(&opened, copy, shared, buffer, began) {
+            Ok(Some(outcome)) => {
+                bytes_read += copy.state.size.min(PROBE_SPAN);
+                context.progress(copy.state.size.min(PROBE_SPAN));
+                context.metrics().files_probed.add(1);
+                results.push(result(copy, outcome));
+            }
+            Ok(None) => push_changed(copy, &opened, &mut report, &mut results),
+            Err(error) => {
+                let fault = Fault::from_io(Step::Read, &error);
+                push_failure(access, copy, fault, again(), &mut report);
+            }
+        }
+    }
+    access.release();
+    send(shared, context, &mut report, bytes_read, results);
+    report
+}
+
+/// Opens a copy and makes sure that it is in the state the catalog holds;
+/// otherwise notes what it found instead and returns `None`. `again` is what
+/// to do once more when opening failed in a way that may heal.
+pub(super) fn open_in_state(
+    access: &mut Access,
+    copy: &WorkCopy,
+    context: &WorkerContext,
+    report: &mut ItemReport,
+    results: &mut Vec<FileResult>,
+    again: impl FnOnce() -> Item,
+) -> Option<OpenFile> {
+    match access.absolute(&copy.names[0]) {
+        Ok(path) => context.set_path(&path),
+        Err(error) => {
+            report.fatal = Some(error);
+            return None;
+        }
+    }
+    match access.open(copy) {
+        Ok(file) => {
+            if is_in_state(&file.opened_as().meta, &copy.state) {
+                return Some(file);
+            }
+            push_changed(copy, &file, report, results);
+        }
+        Err(OpenError::Vanished(names)) => {
+            report.vanished += 1;
+            if !names.is_empty() {
+                results.push(FileResult {
+                    names,
+                    state: copy.state,
+                    outcome: FileOutcome::Vanished,
+                });
+            }
+        }
+        Err(OpenError::Failed(path, fault)) => report.failures.push(Failure {
+            place: Place::of_name(&copy.names[0]),
+            path,
+            again: fault.class.is_retried().then(again),
+            fault,
+        }),
+        Err(OpenError::Catalog(error)) => report.fatal = Some(error),
+    }
+    None
+}
+
+/// Notes the state that a file is in now, in place of the one expected.
+pub(super) fn push_changed(
+    copy: &WorkCopy,
+    file: &OpenFile,
+    report: &mut ItemReport,
+    results: &mut Vec<FileResult>,
+) {
+    report.changed.push(copy.names[0].clone());
+    if let Ok(now) = file.stat() {
+        results.push(result(copy, FileOutcome::Changed(now.meta)));
+    }
+}
+
+/// Notes that a copy could not be read.
+pub(super) fn push_failure(
+    access: &mut Access,
+    copy: &WorkCopy,
+    fault: Fault,
+    again: Item,
+    report: &mut ItemReport,
+) {
+    match access.absolute(&copy.names[0]) {
+        Ok(path) => report.failures.push(Failure {
+            place: Place::of_name(&copy.names[0]),
+            path,
+            again: fault.class.is_retried().then_some(again),
+            fault,
+        }),
+        Err(error) => report.fatal = Some(error),
+    }
+}
+
+/// What was learned about a copy under all its names.
+pub(super) fn result(copy: &WorkCopy, outcome: FileOutcome) -> FileResult {
+    FileResult {
+        names: copy.names.clone(),
+        state: copy.state,
+        outcome,
+    }
+}
+
+/// Sends results to the writer, unless the item was given up.
+pub(super) fn send(
+    shared: &Shared,
+    context: &WorkerContext,
+    report: &mut ItemReport,
+    bytes_read: u64,
+    results: Vec<FileResult>,
+) {
+    if results.is_empty() || !context.settle() {
+        return;
+    }
+    let record = Record::Files {
+        scan: shared.lead,
+        bytes_read,
+        results,
+    };
+    if let Err(error) = shared.writer.send(record) {
+        report.fatal = Some(error);
+    }
+}
+
+/// Reads what a probe needs; `None` when the file changed under the reader.
+fn read_probe(
+    file: &OpenFile,
+    copy: &WorkCopy,
+    shared: &Shared,
+    buffer: &mut AlignedBuffer,
+    began: i64,
+) -> std::io::Result<Option<FileOutcome>> {
+    let size = copy.state.size;
+    let racy = is_racy(&copy.state, began);
+    let outcome = if size <= PROBE_SPAN {
+        let length = usize::try_from(size).unwrap_or(buffer.len());
+        if file.read_at(&mut buffer[..length], 0)? < length {
+            return Ok(None);
+        }
+        FileOutcome::Digested {
+            digest: Hasher::digest(shared.algorithm, &buffer[..length]),
+            compared: None,
+            racy,
+        }
+    } else {
+        file.advise_random();
+        let (head, tail) = buffer.split_at_mut(HEAD);
+        let short = file.read_at(head, 0)? < HEAD || file.read_at(tail, size - TAIL as u64)? < TAIL;
+        if short {
+            return Ok(None);
+        }
+        FileOutcome::Probed {
+            probe: probe(head, tail),
+            racy,
+        }
+    };
+    Ok(is_same(file.opened_as(), &file.stat()?).then_some(outcome))
+}

@@ -1,0 +1,372 @@
+//! One run from the first folder to the summary: list, probe, hash, settle.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicI64;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use super::ScanError;
+use super::access::{OpenRoot, OpenRoots};
+use super::engine::{Engine, Findings, StageEnd};
+use super::item::Place;
+use super::limits::Limits;
+use super::metrics::Metrics;
+use super::options::{Mode, ScanOptions};
+use super::plan::{Notice, Plan, online_state};
+use super::scope::Scope;
+use super::shared::Shared;
+use super::shutdown::Shutdown;
+use super::sources::{HashSource, ListSource, ProbeSource};
+use super::throttle::Throttle;
+use crate::catalog::{
+    Candidates, CatalogError, Exclusive, GroupFilter, GroupList, ReadOnly, RootRow, ScanRow,
+    ScanState, Selection, Settled, Stage, Writer, WriterHandle, own_files,
+};
+use crate::fault::{Fault, Step};
+use crate::model::{RootId, ScanId, Timestamp, now_ns};
+use crate::platform::{FileId, Links, VolumeTable, lower_priority};
+
+/// Files that change while they are read get this many chances in one run.
+const PASSES: u32 = 3;
+/// Most files that one worker reads in step.
+const MOST_IN_STEP: u64 = 32;
+/// File descriptors kept for SQLite, folders, logs and the like.
+const RESERVED_FILES: u64 = 64;
+
+/// How a run ended.
+pub struct Outcome {
+    /// Whether shutdown was requested; everything learned is saved.
+    pub interrupted: bool,
+    /// The scans as the catalog holds them now.
+    pub scans: Vec<ScanRow>,
+    /// What went wrong or was left out.
+    pub findings: Findings,
+    /// Names that inherited what was known of their inode.
+    pub adopted: u64,
+    /// The duplicate groups of the whole catalog; `None` when interrupted.
+    pub groups: Option<GroupList>,
+    /// How long it took.
+    pub elapsed: Duration,
+}
+
+/// Runs a plan to its end or until shutdown. Whatever happens, everything
+/// learned is in the catalog afterwards.
+pub fn run(
+    catalog: Exclusive,
+    plan: &Plan,
+    limits: &Limits,
+    shutdown: &Shutdown,
+    metrics: &Arc<Metrics>,
+    notify: &mut dyn FnMut(Notice),
+) -> Result<Outcome, ScanError> {
+    let began = Instant::now();
+    if plan.options.nice {
+        // Not being allowed to be polite is no reason to stop.
+        if let Err(error) = lower_priority() {
+            tracing::warn!("cannot lower the priority: {error}");
+        }
+    }
+    let path = catalog.path().to_owned();
+    let scans: Vec<ScanId> = plan.roots.iter().map(|root| root.scan).collect();
+    let roots = open_roots(&catalog, plan, notify)?;
+    let algorithm = catalog.reader()?.algorithm()?;
+    let writer = Writer::start(catalog, limits.batch_rows, limits.batch_time)?;
+    let shared = Arc::new(Shared {
+        catalog: path.clone(),
+        writer: writer.handle(),
+        roots,
+        scope: Scope::new(&plan.options.listing)
+            .map_err(|(glob, reason)| ScanError::BadGlob { glob, reason })?,
+        listing: plan.options.listing.clone(),
+        ignore_ctime: plan.options.ignore_ctime,
+        allow_empty: plan.allow_empty,
+        algorithm,
+        lead: *scans.iter().max().unwrap_or(&ScanId(0)),
+        throttle: plan.options.bwlimit.map(Throttle::new),
+        own_files: own_files(&path)
+            .iter()
+            .filter_map(|file| FileId::of_path(file).ok())
+            .collect(),
+        volumes: VolumeTable::new(),
+        volume_rows: Mutex::default(),
+        visited: Mutex::default(),
+        next_comparison: AtomicI64::new(now_ns()),
+    });
+    let engine = Engine::start(&shared, writer.died().clone(), limits, shutdown, metrics)?;
+    let mut run = Run {
+        plan,
+        scans: scans.clone(),
+        limits,
+        shutdown,
+        metrics,
+        path: path.clone(),
+        writer: writer.handle(),
+        shared,
+        engine,
+        stage: Stage::List,
+        adopted: 0,
+        notify,
+    };
+    let ended = run.stages();
+    let (findings, adopted) = run.close(&ended);
+    writer.finish()?;
+    let interrupted = ended? == StageEnd::Interrupted;
+    let reader = ReadOnly::open(&path)?;
+    let scans = scans
+        .iter()
+        .filter_map(|scan| reader.scan(*scan).transpose())
+        .collect::<Result<_, _>>()?;
+    let groups = match interrupted {
+        true => None,
+        false => Some(GroupList::build(reader, GroupFilter::default())?),
+    };
+    Ok(Outcome {
+        interrupted,
+        scans,
+        findings,
+        adopted,
+        groups,
+        elapsed: began.elapsed(),
+    })
+}
+
+/// The state of a run between its stages.
+struct Run<'a> {
+    plan: &'a Plan,
+    scans: Vec<ScanId>,
+    limits: &'a Limits,
+    shutdown: &'a Shutdown,
+    metrics: &'a Arc<Metrics>,
+    path: PathBuf,
+    writer: WriterHandle,
+    shared: Arc<Shared>,
+    engine: Engine,
+    stage: Stage,
+    adopted: u64,
+    notify: &'a mut dyn FnMut(Notice),
+}
+
+impl Run<'_> {
+    /// The stages in order, each ended by a commit of all it learned.
+    fn stages(&mut self) -> Result<StageEnd, ScanError> {
+        if self.list()? == StageEnd::Interrupted {
+            return Ok(StageEnd::Interrupted);
+        }
+        let result = match self.options().mode {
+            Mode::Folders => Ok(StageEnd::Finished),
+            Mode::All | Mode::Files => self.resolve(),
+        };
+        let result = result.and_then(|end| match end {
+            StageEnd::Finished => self.settle(),
+            StageEnd::Interrupted => Ok(StageEnd::Interrupted),
+        });
+        match result {
+            // A long query that shutdown stopped.
+            Err(ScanError::Catalog(error)) if error.is_interrupted() => Ok(StageEnd::Interrupted),
+            other => other,
+        }
+    }
+
+    fn options(&self) -> &ScanOptions {
+        &self.plan.options
+    }
+
+    /// Lists root after root.
+    fn list(&mut self) -> Result<StageEnd, ScanError> {
+        let plan = self.plan;
+        for root in &plan.roots {
+            let Some(seeds) = root.seeds.clone() else {
+                continue;
+            };
+            let mut source = ListSource::new(
+                root.scan,
+                root.root,
+                root.start_depth,
+                seeds,
+                self.reader()?,
+                self.writer.clone(),
+            )?;
+            if self.engine.run_stage(&mut source)? == StageEnd::Interrupted {
+                return Ok(StageEnd::Interrupted);
+            }
+        }
+        for (path, fstype) in self.engine.findings.skipped.clone() {
+            (self.notify)(Notice::Skipped(path, fstype));
+        }
+        Ok(StageEnd::Finished)
+    }
+
+    /// Probes and hashes until nothing that can be resolved is left. Files
+    /// that change underneath get another pass.
+    fn resolve(&mut self) -> Result<StageEnd, ScanError> {
+        let is_settled = self.reader()?.settled()? == Settled::Yes;
+        if is_settled && !self.options().hash_all {
+            return Ok(StageEnd::Finished);
+        }
+        self.enter(Stage::Probe)?;
+        self.adopted = self
+            .writer
+            .adopt(self.scans.clone(), self.options().ignore_ctime)?;
+        for pass in 1..=PASSES {
+            self.engine.findings.changed.clear();
+            if self.probe()? == StageEnd::Interrupted || self.hash()? == StageEnd::Interrupted {
+                return Ok(StageEnd::Interrupted);
+            }
+            if self.engine.findings.changed.is_empty() {
+                break;
+            }
+            if pass == PASSES {
+                self.give_up_changing()?;
+            }
+        }
+        Ok(StageEnd::Finished)
+    }
+
+    fn probe(&mut self) -> Result<StageEnd, ScanError> {
+        self.enter(Stage::Probe)?;
+        let candidates = Candidates::to_probe(self.reader()?, &self.selection())?;
+        self.metrics.candidates.add(candidates.files);
+        self.engine.run_stage(&mut ProbeSource(candidates))
+    }
+
+    fn hash(&mut self) -> Result<StageEnd, ScanError> {
+        self.enter(Stage::Hash)?;
+        let candidates = Candidates::to_hash(self.reader()?, &self.selection())?;
+        if candidates.files > 0 {
+            self.metrics.bytes_to_hash.add(candidates.bytes);
+            (self.notify)(Notice::ToRead(candidates.files, candidates.bytes));
+        }
+        let mut source = HashSource::new(candidates, in_step(self.limits.workers));
+        self.engine.run_stage(&mut source)
+    }
+
+    /// Files that changed in every pass become dead letters.
+    fn give_up_changing(&mut self) -> Result<(), ScanError> {
+        for name in std::mem::take(&mut self.engine.findings.changed) {
+            let fault = Fault::changed(Step::Read);
+            self.engine
+                .record(Place::of_name(&name), fault, PASSES, Timestamp::now())?;
+        }
+        self.writer.flush()?;
+        Ok(())
+    }
+
+    /// Adds up, and completes the scans.
+    fn settle(&mut self) -> Result<StageEnd, ScanError> {
+        self.enter(Stage::Settle)?;
+        let totals = GroupList::build(self.reader()?, GroupFilter::default())?.totals();
+        self.writer.complete(self.scans.clone(), totals)?;
+        Ok(StageEnd::Finished)
+    }
+
+    fn enter(&mut self, stage: Stage) -> Result<(), CatalogError> {
+        self.stage = stage;
+        for scan in &self.scans {
+            self.writer.set_scan(*scan, ScanState::Running, stage)?;
+        }
+        Ok(())
+    }
+
+    fn selection(&self) -> Selection {
+        Selection {
+            min_size: self.options().min_size,
+            max_size: self.options().max_size,
+            hash_all: self.options().hash_all,
+            online: self.shared.roots.keys().copied().collect(),
+            sizes: self.plan.sizes.clone(),
+        }
+    }
+
+    /// A read connection whose long queries end on shutdown.
+    fn reader(&self) -> Result<ReadOnly, CatalogError> {
+        let mut reader = ReadOnly::open(&self.path)?;
+        let shutdown = self.shutdown.clone();
+        reader.interrupt_when(move || shutdown.is_stopped())?;
+        Ok(reader)
+    }
+
+    /// Ends the workers; marks the scans interrupted unless they are done.
+    fn close(self, ended: &Result<StageEnd, ScanError>) -> (Findings, u64) {
+        let findings = self.engine.stop(Instant::now() + self.limits.shutdown);
+        if !matches!(ended, Ok(StageEnd::Finished)) {
+            for scan in &self.scans {
+                // If the writer is gone, the next command marks them.
+                self.writer
+                    .set_scan(*scan, ScanState::Interrupted, self.stage)
+                    .ok();
+            }
+        }
+        (findings, self.adopted)
+    }
+}
+
+/// Opens every root that can be read; says which cannot. Roots that this run
+/// lists were examined before.
+fn open_roots(
+    catalog: &Exclusive,
+    plan: &Plan,
+    notify: &mut dyn FnMut(Notice),
+) -> Result<OpenRoots, ScanError> {
+    let volumes = VolumeTable::new();
+    let mut open = HashMap::new();
+    for root in catalog.roots()? {
+        let is_planned = plan.roots.iter().any(|planned| planned.root == root.id);
+        let dir = match is_planned {
+            true => crate::platform::Dir::open_root(&root.path).map_err(|error| error.to_string()),
+            false => online_state(&root, &volumes),
+        };
+        match dir {
+            Ok(dir) => {
+                open.insert(root.id, open_root(dir, &root, plan)?);
+            }
+            Err(reason) if is_planned => {
+                return Err(ScanError::Offline {
+                    path: root.path,
+                    reason,
+                });
+            }
+            Err(reason) => notify(Notice::PartnerOffline(root.path, reason)),
+        }
+    }
+    Ok(Arc::new(open))
+}
+
+fn open_root(
+    dir: crate::platform::Dir,
+    root: &RootRow,
+    plan: &Plan,
+) -> Result<OpenRoot, ScanError> {
+    let is_planned = |id: RootId| plan.roots.iter().any(|planned| planned.root == id);
+    let follows = root.follow || (is_planned(root.id) && plan.options.listing.follow_links);
+    let stat = dir.stat().map_err(|source| ScanError::Unreadable {
+        path: root.path.clone(),
+        source,
+    })?;
+    Ok(OpenRoot {
+        dir,
+        path: root.path.clone(),
+        links: if follows {
+            Links::Follow
+        } else {
+            Links::Refuse
+        },
+        dev: stat.dev,
+    })
+}
+
+/// How many files one worker may have open at once, so that all workers stay
+/// within the limit of the process. One is always enough to make progress.
+fn in_step(workers: usize) -> usize {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    // Only the soft limit is raised; where that is refused, it stays.
+    setrlimit(Resource::Nofile, raised).ok();
+    let most = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let each = most.saturating_sub(RESERVED_FILES) / (workers as u64).max(1);
+    usize::try_from(each.saturating_sub(10).clamp(1, MOST_IN_STEP)).unwrap_or(1)
+}

@@ -1,0 +1,98 @@
+//! What all workers of one run share.
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::access::OpenRoots;
+use super::options::ListingOptions;
+use super::scope::Scope;
+use super::throttle::Throttle;
+use crate::catalog::{CatalogError, VolumeRow, WriterHandle};
+use crate::model::{Algorithm, ScanId, VolumeId};
+use crate::platform::{Dir, FileId, Stat, Volume, VolumeTable};
+
+/// The surroundings of every work item.
+pub(super) struct Shared {
+    /// The catalog's path, for read connections.
+    pub catalog: PathBuf,
+    /// Where records go.
+    pub writer: WriterHandle,
+    /// The roots that can be read.
+    pub roots: OpenRoots,
+    /// The compiled name filters.
+    pub scope: Scope,
+    /// The other options about what is listed.
+    pub listing: ListingOptions,
+    /// Whether a ctime that moved alone counts as no change.
+    pub ignore_ctime: bool,
+    /// Whether a mount point without its filesystem is listed as it is.
+    pub allow_empty: bool,
+    /// The digest algorithm.
+    pub algorithm: Algorithm,
+    /// The scan that reading files is counted for.
+    pub lead: ScanId,
+    /// `--bwlimit`.
+    pub throttle: Option<Throttle>,
+    /// The catalog's own files, which no scan reports.
+    pub own_files: Vec<FileId>,
+    /// Volumes met so far.
+    pub volumes: VolumeTable,
+    /// Their rows, by device.
+    pub volume_rows: Mutex<HashMap<u64, VolumeId>>,
+    /// Folders visited, where links are followed.
+    pub visited: Mutex<HashSet<FileId>>,
+    /// The next number for a comparison.
+    pub next_comparison: AtomicI64,
+}
+
+impl Shared {
+    /// The volume of an open folder and its row in the catalog.
+    pub(super) fn volume(
+        &self,
+        dir: &Dir,
+        stat: &Stat,
+    ) -> Result<io::Result<(Arc<Volume>, VolumeId)>, CatalogError> {
+        let volume = match self.volumes.of(dir, stat) {
+            Ok(volume) => volume,
+            Err(error) => return Ok(Err(error)),
+        };
+        let mut rows = self
+            .volume_rows
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(id) = rows.get(&stat.dev) {
+            return Ok(Ok((volume, *id)));
+        }
+        let id = self.writer.register_volume(volume_row(&volume))?;
+        rows.insert(stat.dev, id);
+        Ok(Ok((volume, id)))
+    }
+
+    /// Whether this is the first visit to a folder; always, unless links are
+    /// followed.
+    pub(super) fn is_first_visit(&self, folder: FileId) -> bool {
+        !self.listing.follow_links
+            || self
+                .visited
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .insert(folder)
+    }
+
+    /// A number that no other comparison has.
+    pub(super) fn comparison(&self) -> i64 {
+        self.next_comparison.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+/// A volume as the catalog stores it.
+pub fn volume_row(volume: &Volume) -> VolumeRow {
+    VolumeRow {
+        identity: volume.identity.clone(),
+        fstype: volume.fstype.to_owned(),
+        stable_inodes: volume.stable_inodes,
+    }
+}

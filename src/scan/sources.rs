@@ -1,0 +1,197 @@
+//! Where the work of each stage comes from: folders to list, files to probe,
+//! classes to read.
+
+use std::os::unix::ffi::OsStrExt;
+
+use super::ScanError;
+use super::engine::Source;
+use super::item::{Item, ItemReport, ListItem, Origin};
+use crate::catalog::{Candidates, HashClass, ReadOnly, WriterHandle};
+use crate::model::{FolderId, RootId, ScanId};
+
+/// Folders kept in memory; further ones are found again in the catalog.
+const FRONTIER: usize = 10_000;
+/// Bytes of paths kept in memory with them.
+const FRONTIER_BYTES: usize = 16 << 20;
+/// Folders fetched from the catalog at once.
+const PAGE: u32 = 5_000;
+/// Files in one probe item.
+const PROBE_BATCH: usize = 64;
+
+/// What a listing starts from.
+#[derive(Debug, Clone)]
+pub(super) enum Seeds {
+    /// These folders.
+    Folders(Vec<FolderId>),
+    /// What the catalog says is still to do in an interrupted scan.
+    Unfinished(FolderId),
+}
+
+/// The folders of one root that are still to be listed, depth first.
+pub(super) struct ListSource {
+    scan: ScanId,
+    root: RootId,
+    start_depth: usize,
+    catalog: ReadOnly,
+    writer: WriterHandle,
+    stack: Vec<ListItem>,
+    /// Folders reached through links wait until all others are listed, so
+    /// that a folder gets its real path where it has one in the root.
+    links: Vec<ListItem>,
+    path_bytes: usize,
+    /// Whether the catalog may know folders that are not in memory.
+    has_more: bool,
+    /// Folders listed before the stop are looked at again, in id order.
+    recheck_after: Option<FolderId>,
+}
+
+impl ListSource {
+    /// A source over one root, or a part of it.
+    pub(super) fn new(
+        scan: ScanId,
+        root: RootId,
+        start_depth: usize,
+        seeds: Seeds,
+        catalog: ReadOnly,
+        writer: WriterHandle,
+    ) -> Result<Self, ScanError> {
+        let mut source = Self {
+            scan,
+            root,
+            start_depth,
+            catalog,
+            writer,
+            stack: Vec::new(),
+            links: Vec::new(),
+            path_bytes: 0,
+            has_more: false,
+            recheck_after: None,
+        };
+        match seeds {
+            Seeds::Folders(folders) => source.push_all(folders, &Origin::Catalog),
+            Seeds::Unfinished(start) => {
+                source.has_more = true;
+                source.recheck_after = Some(FolderId(0));
+                if source.catalog.folder(start)?.visited_in != Some(scan) {
+                    source.push_all(vec![start], &Origin::Catalog);
+                }
+            }
+        }
+        Ok(source)
+    }
+
+    fn push_all(&mut self, folders: Vec<FolderId>, origin: &Origin) {
+        let items = folders.into_iter().map(|folder| ListItem {
+            scan: self.scan,
+            root: self.root,
+            folder,
+            start_depth: self.start_depth,
+            origin: origin.clone(),
+        });
+        self.stack.extend(items);
+    }
+
+    fn recheck(&mut self) -> Result<(), ScanError> {
+        let Some(after) = self.recheck_after else {
+            return Ok(());
+        };
+        let page = self
+            .catalog
+            .listed_folders(self.scan, self.root, after, PAGE)?;
+        self.recheck_after = page.last().copied();
+        self.push_all(page, &Origin::Listed);
+        Ok(())
+    }
+
+    fn is_full(&self) -> bool {
+        self.stack.len() + self.links.len() >= FRONTIER || self.path_bytes >= FRONTIER_BYTES
+    }
+}
+
+impl Source for ListSource {
+    fn next(&mut self) -> Result<Option<Item>, ScanError> {
+        if self.stack.is_empty() {
+            self.recheck()?;
+        }
+        let item = self.stack.pop().or_else(|| self.links.pop());
+        if let Some(item) = &item {
+            self.path_bytes -= path_len(item);
+        }
+        Ok(item.map(Item::List))
+    }
+
+    fn accept(&mut self, report: &mut ItemReport) {
+        // Last in, first out: the first subfolder comes next.
+        for item in report.subfolders.drain(..).rev() {
+            if self.is_full() {
+                self.has_more = true;
+                continue;
+            }
+            self.path_bytes += path_len(&item);
+            match &item.origin {
+                Origin::Parent(parent) if parent.is_link => self.links.push(item),
+                _ => self.stack.push(item),
+            }
+        }
+    }
+
+    fn refill(&mut self) -> Result<bool, ScanError> {
+        if !self.has_more {
+            return Ok(false);
+        }
+        // "Pending" is derived from what is committed.
+        self.writer.flush()?;
+        let pending = self.catalog.pending_folders(self.scan, self.root, PAGE)?;
+        self.has_more = !pending.is_empty();
+        self.push_all(pending, &Origin::Catalog);
+        Ok(self.has_more)
+    }
+}
+
+fn path_len(item: &ListItem) -> usize {
+    match &item.origin {
+        Origin::Parent(parent) => parent.path.as_os_str().as_bytes().len(),
+        Origin::Catalog | Origin::Listed => 0,
+    }
+}
+
+/// Files to probe, in batches.
+pub(super) struct ProbeSource(pub Candidates);
+
+impl Source for ProbeSource {
+    fn next(&mut self) -> Result<Option<Item>, ScanError> {
+        let batch = self.0.next_batch(PROBE_BATCH)?;
+        Ok((!batch.is_empty()).then_some(Item::Probe(batch)))
+    }
+}
+
+/// Classes to read in step, those first that would free most.
+pub(super) struct HashSource {
+    candidates: Candidates,
+    /// Copies of one class that may be open at once.
+    in_step: usize,
+    parts: Vec<HashClass>,
+}
+
+impl HashSource {
+    /// A source that splits classes larger than `in_step`.
+    pub(super) fn new(candidates: Candidates, in_step: usize) -> Self {
+        Self {
+            candidates,
+            in_step,
+            parts: Vec::new(),
+        }
+    }
+}
+
+impl Source for HashSource {
+    fn next(&mut self) -> Result<Option<Item>, ScanError> {
+        if self.parts.is_empty()
+            && let Some(class) = self.candidates.next_class()?
+        {
+            self.parts = class.split(self.in_step);
+            self.parts.reverse();
+        }
+        Ok(self.parts.pop().map(Item::Hash))
+    }
+}

@@ -1,0 +1,65 @@
+//! One worker's own state, and the way from an item to its report.
+
+use std::sync::Arc;
+
+use super::access::Access;
+use super::compare::hash_class;
+use super::item::{Item, ItemReport, Work};
+use super::list::list;
+use super::pool::{Job, WorkerContext};
+use super::probe::{probe_batch, probe_buffer};
+use super::shared::Shared;
+use crate::catalog::{CatalogError, ReadOnly};
+use crate::platform::AlignedBuffer;
+
+/// What a worker thread keeps between items.
+pub(super) struct Worker {
+    shared: Arc<Shared>,
+    retries: u32,
+    access: Result<Access, Option<CatalogError>>,
+    probe_buffer: AlignedBuffer,
+    chunks: Vec<AlignedBuffer>,
+}
+
+impl Worker {
+    /// A worker with a read connection of its own.
+    pub(super) fn new(shared: Arc<Shared>, retries: u32) -> Self {
+        let access = ReadOnly::open(&shared.catalog)
+            .map(|catalog| Access::new(catalog, Arc::clone(&shared.roots)))
+            .map_err(Some);
+        Self {
+            shared,
+            retries,
+            access,
+            probe_buffer: probe_buffer(),
+            chunks: Vec::new(),
+        }
+    }
+
+    /// Does one item.
+    pub(super) fn run(&mut self, job: &Job<Work>, context: &WorkerContext) -> ItemReport {
+        let access = match &mut self.access {
+            Ok(access) => access,
+            Err(error) => {
+                return ItemReport {
+                    fatal: Some(error.take().unwrap_or(CatalogError::WriterGone)),
+                    ..ItemReport::default()
+                };
+            }
+        };
+        match &job.item.item {
+            Item::List(item) => {
+                let is_last_attempt = job.item.failed >= self.retries;
+                list(access, &self.shared, item, is_last_attempt, context)
+            }
+            Item::Probe(copies) => probe_batch(
+                access,
+                &self.shared,
+                copies,
+                &mut self.probe_buffer,
+                context,
+            ),
+            Item::Hash(class) => hash_class(access, &self.shared, class, &mut self.chunks, context),
+        }
+    }
+}
