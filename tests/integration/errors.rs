@@ -15,7 +15,7 @@ fn scanned() -> Option<TestEnv> {
         .file("tree/closed/sub/d", "same");
     env.chmod("tree/secret", 0o000).chmod("tree/closed", 0o000);
     let run = env.run_unprivileged("scan tree")?;
-    run.code(1).mentions("dupescan errors");
+    run.code(1).mentions(" errors");
     Some(env)
 }
 
@@ -136,4 +136,21 @@ fn a_rescan_clears_errors_of_what_is_gone() {
     env.run("errors")
         .ok()
         .keeps_quiet_about(env.path("tree").to_str().unwrap());
+}
+
+#[test]
+fn retry_keeps_to_what_the_scan_was_asked_for() {
+    let env = TestEnv::new();
+    env.file("tree/a", "same").file("tree/closed/b", "same");
+    env.file("tree/closed/left-out", "same")
+        .file("tree/closed/.hidden", "same");
+    env.chmod("tree/closed", 0o000);
+    let Some(run) = env.run_unprivileged("scan tree --exclude left-out --no-hidden") else {
+        env.chmod("tree/closed", 0o755);
+        skip!("root cannot give up its rights");
+    };
+    run.code(1);
+    env.chmod("tree/closed", 0o755);
+    env.run("retry").ok();
+    assert_eq!(env.groups(), expected(&[&["tree/a", "tree/closed/b"]]));
 }

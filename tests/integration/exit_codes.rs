@@ -61,8 +61,8 @@ fn a_root_that_is_not_there_or_no_folder_is_2() {
 #[test]
 fn a_locked_catalog_is_3_at_once_and_names_the_holder() {
     let env = TestEnv::new();
-    env.random("tree/a", 1, 400_000).copy("tree/a", "tree/b");
-    let mut first = env.start("scan tree --bwlimit 100k");
+    env.random("tree/a", 1, 150_000).copy("tree/a", "tree/b");
+    let mut first = env.start("scan tree --bwlimit 150k");
     let lock = env.path("data/catalog.db.lock");
     assert!(first.wait_until(|| std::fs::read_to_string(&lock).is_ok_and(|text| !text.is_empty())));
     for line in [
@@ -96,8 +96,8 @@ fn a_locked_catalog_is_3_at_once_and_names_the_holder() {
 fn an_interrupted_scan_is_130_and_says_how_to_go_on() {
     for signal in [rustix::process::Signal::INT, rustix::process::Signal::TERM] {
         let env = TestEnv::new();
-        env.random("tree/a", 1, 400_000).copy("tree/a", "tree/b");
-        let mut scan = env.start("scan tree --bwlimit 50k");
+        env.random("tree/a", 1, 150_000).copy("tree/a", "tree/b");
+        let mut scan = env.start("scan tree --bwlimit 150k");
         assert!(
             scan.wait_until(|| env.db().exists() && env.run("status").out().contains("running"))
         );
@@ -116,8 +116,8 @@ fn an_interrupted_scan_is_130_and_says_how_to_go_on() {
 #[test]
 fn a_second_interrupt_leaves_at_once() {
     let env = TestEnv::new();
-    env.random("tree/a", 1, 400_000).copy("tree/a", "tree/b");
-    let mut scan = env.start("scan tree --bwlimit 50k");
+    env.random("tree/a", 1, 150_000).copy("tree/a", "tree/b");
+    let mut scan = env.start("scan tree --bwlimit 150k");
     assert!(scan.wait_until(|| env.db().exists() && env.run("status").out().contains("running")));
     scan.signal(rustix::process::Signal::INT);
     std::thread::sleep(std::time::Duration::from_millis(20));

@@ -50,7 +50,7 @@ fn a_read_error_is_a_dead_letter_never_a_digest() {
         "read,pread64:error=EIO:when=2+",
         "scan tree --backoff 10ms",
     );
-    run.code(1).mentions("dupescan errors");
+    run.code(1).mentions(" errors");
     assert_eq!(env.groups(), expected(&[&["tree/a", "tree/b"]]));
     env.run("errors")
         .ok()

@@ -237,6 +237,8 @@ impl World {
         for part in PARTS {
             env.folder(part);
         }
+        // A root that became empty would be taken for one that is offline.
+        env.symlink("nowhere", "other/stays");
         let mut world = Self {
             env,
             roots: BTreeSet::new(),

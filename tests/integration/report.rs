@@ -341,9 +341,9 @@ fn a_report_without_a_catalog_says_what_to_do() {
 #[test]
 fn a_report_while_a_scan_runs_is_possible() {
     let env = scanned();
-    env.random("tree/slow-1", 9, 400_000)
+    env.random("tree/slow-1", 9, 150_000)
         .copy("tree/slow-1", "tree/slow-2");
-    let mut scan = env.start("scan tree --bwlimit 100k");
+    let mut scan = env.start("scan tree --bwlimit 150k");
     assert!(
         scan.wait_until(
             || env.sql::<i64>("SELECT count(*) FROM scans WHERE state = 'running'") == 1

@@ -291,3 +291,37 @@ fn a_rescan_is_much_faster() {
         "{first:?}, then {second:?}"
     );
 }
+
+#[test]
+fn allow_empty_believes_that_all_was_deleted() {
+    let env = TestEnv::new();
+    env.file("tree/a", "x").file("tree/b", "x");
+    env.run("scan tree").ok();
+    env.remove("tree/a").remove("tree/b");
+    let message = env.run("scan tree").refused(3);
+    assert!(message.contains("--allow-empty"), "{message}");
+    assert_eq!(env.groups(), expected(&[&["tree/a", "tree/b"]]));
+    env.run("scan tree --allow-empty").ok();
+    assert_eq!(env.groups(), expected(&[]));
+    assert_eq!(env.last_scan("removed"), 2);
+}
+
+#[test]
+fn moved_believes_another_filesystem() {
+    let env = TestEnv::new();
+    env.file("tree/a", "x\n").file("tree/b", "x\n");
+    env.run("scan tree").ok();
+    let script = "mount -t tmpfs none tree; echo y > tree/a; echo y > tree/c; \
+                  $DUPESCAN scan tree && exit 50 || test $? = 3; \
+                  $DUPESCAN scan tree --moved; $DUPESCAN report --format fdupes > groups";
+    let Some(run) = env.run_with_mounts(script) else {
+        skip!("mounting is not permitted");
+    };
+    run.ok().complains("--moved");
+    let groups = std::fs::read_to_string(env.path("groups")).unwrap();
+    assert_eq!(groups.lines().count(), 2, "{groups}");
+    assert!(
+        groups.contains("tree/a") && groups.contains("tree/c"),
+        "{groups}"
+    );
+}

@@ -285,7 +285,7 @@ fn every_interrupted_scan_is_resumed() {
     env.random("other/a", 77, 150_000)
         .copy("other/a", "other/b");
     stopped_with_digests(&env, HASHING);
-    let mut scan = env.start("scan other --bwlimit 30k");
+    let mut scan = env.start("scan other --bwlimit 150k");
     let running =
         || peek::<i64>(&env, "SELECT count(*) FROM scans WHERE state = 'running'") == Some(1);
     assert!(scan.wait_until(running));

@@ -52,8 +52,8 @@ fn counts_follow_the_tree() {
 #[test]
 fn an_interrupted_scan_is_unfinished_work() {
     let env = TestEnv::new();
-    env.random("tree/a", 1, 400_000).copy("tree/a", "tree/b");
-    let mut scan = env.start("scan tree --bwlimit 100k");
+    env.random("tree/a", 1, 150_000).copy("tree/a", "tree/b");
+    let mut scan = env.start("scan tree --bwlimit 150k");
     assert!(scan.wait_until(|| env.db().exists() && env.run("status").out().contains("running")));
     scan.signal(rustix::process::Signal::INT);
     scan.wait().code(130);
