@@ -145,6 +145,20 @@ impl Algorithm {
     }
 }
 
+impl Algorithm {
+    /// The digest of nothing, which every empty file has.
+    pub fn digest_of_nothing(self) -> Digest {
+        use sha2::Digest as _;
+        let raw: Vec<u8> = match self {
+            Self::Sha256 => sha2::Sha256::digest([]).to_vec(),
+            Self::Sha512 => sha2::Sha512::digest([]).to_vec(),
+            Self::Sha3_256 => sha3::Sha3_256::digest([]).to_vec(),
+            Self::Blake3 => blake3::hash(&[]).as_bytes().to_vec(),
+        };
+        Digest::from_bytes(&raw).expect("no algorithm makes more than 64 bytes")
+    }
+}
+
 impl fmt::Display for Algorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
@@ -264,6 +278,20 @@ mod tests {
         }
         let error = "md5".parse::<Algorithm>().unwrap_err();
         assert!(error.contains("sha3-256"), "{error}");
+    }
+
+    #[test]
+    fn the_digest_of_nothing_is_the_well_known_one() {
+        for (algorithm, start) in [
+            (Algorithm::Sha256, "e3b0c44298fc1c14"),
+            (Algorithm::Sha512, "cf83e1357eefb8bd"),
+            (Algorithm::Sha3_256, "a7ffc6f8bf1ed766"),
+            (Algorithm::Blake3, "af1349b9f5f9a1a6"),
+        ] {
+            let digest = algorithm.digest_of_nothing();
+            assert!(digest.to_hex().starts_with(start), "{algorithm}");
+            assert_eq!(digest.as_bytes().len(), algorithm.digest_len());
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use rusqlite::{Connection, params};
 
 use super::rules::rules;
-use super::verify::{integrity, miscounted, references, unsettled};
+use super::verify::{integrity, is_damage, miscounted, references, unsettled};
 use super::{CatalogError, Exclusive};
 
 /// Rows whose parent is missing; deleting one can orphan others.
@@ -36,8 +36,10 @@ impl Exclusive {
     /// Mends what can be mended, all or nothing; returns what was done. A file
     /// that SQLite itself finds damaged is refused.
     pub fn repair(&mut self) -> Result<Vec<String>, CatalogError> {
-        if !integrity(&self.connection)?.is_empty() {
-            return Err(CatalogError::Damaged);
+        match integrity(&self.connection) {
+            Ok(complaints) if complaints.is_empty() => {}
+            Err(error) if !is_damage(&error) => return Err(error.into()),
+            _ => return Err(CatalogError::Damaged),
         }
         // Off while orphans are deleted: they already break the rules.
         self.connection.pragma_update(None, "foreign_keys", false)?;

@@ -91,6 +91,24 @@ impl ReadOnly {
         all_roots(&self.connection)
     }
 
+    /// The volumes that roots and folders lie on, and when each was last seen.
+    pub fn volumes(&self) -> Result<Vec<(VolumeRow, Timestamp)>, CatalogError> {
+        let mut statement = self.connection.prepare(
+            "SELECT identity, fstype, stable_inodes, last_seen FROM volumes
+              WHERE id IN (SELECT volume FROM roots UNION SELECT volume FROM folders)
+              ORDER BY identity",
+        )?;
+        let rows = statement.query_map([], |row| {
+            let volume = VolumeRow {
+                identity: row.get(0)?,
+                fstype: row.get(1)?,
+                stable_inodes: row.get(2)?,
+            };
+            Ok((volume, Timestamp(row.get(3)?)))
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
     /// The catalogued folder at an absolute path, live or flagged removed.
     pub fn folder_at(&self, path: &Path) -> Result<Option<FolderId>, CatalogError> {
         for root in self.roots()? {

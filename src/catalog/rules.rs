@@ -81,12 +81,52 @@ impl Rule {
 
 /// All rules, in the order in which they are mended: what is live first.
 pub(super) fn rules() -> Vec<Rule> {
-    let mut rules = name_rules();
+    let mut rules = range_rules();
+    rules.extend(name_rules());
     rules.extend(tree_rules());
     rules.extend(inode_rules());
     rules.extend(digest_rules());
     rules.extend(scan_rules());
     rules
+}
+
+/// The CHECK constraints of the schema once more: on a read-only connection
+/// SQLite's integrity check leaves them out.
+fn range_rules() -> Vec<Rule> {
+    const FILES: &str = "size < 0 OR allocated < 0 OR racy NOT IN (0, 1) OR length(name) = 0";
+    const FAULTS: &str = "attempts < 1
+        OR class NOT IN ('transient', 'changed', 'vanished', 'permanent', 'fatal')";
+    vec![
+        Rule::files("files with a value out of range", FILES)
+            .mended("deleted", format!("DELETE FROM files WHERE {FILES}")),
+        Rule::rows(
+            "errors with a value out of range",
+            "faults",
+            "error",
+            FAULTS,
+        )
+        .mended("deleted", format!("DELETE FROM faults WHERE {FAULTS}")),
+        Rule::rows(
+            "folders with a value out of range",
+            "folders",
+            "folder",
+            "(parent IS NULL) <> (length(name) = 0) OR mount_point NOT IN (0, 1)",
+        ),
+        Rule::rows(
+            "scans with a value out of range",
+            "scans",
+            "scan",
+            "state NOT IN ('running', 'interrupted', 'complete', 'failed', 'superseded')
+             OR stage NOT IN ('list', 'probe', 'hash', 'settle')
+             OR mode NOT IN ('all', 'folders', 'files', 'retry')",
+        ),
+        Rule::rows(
+            "volumes with a value out of range",
+            "volumes",
+            "volume",
+            "stable_inodes NOT IN (0, 1)",
+        ),
+    ]
 }
 
 fn name_rules() -> Vec<Rule> {

@@ -331,6 +331,13 @@ impl ReadOnly {
         self.scans_where(&format!("true ORDER BY id DESC LIMIT {limit}"))
     }
 
+    /// The newest scan that counted the groups of the whole catalog.
+    pub fn last_settled_scan(&self) -> Result<Option<ScanRow>, CatalogError> {
+        Ok(self
+            .scans_where("groups IS NOT NULL ORDER BY id DESC LIMIT 1")?
+            .pop())
+    }
+
     /// The newest complete scan of a whole root.
     pub fn last_complete_scan(&self, root: RootId) -> Result<Option<ScanRow>, CatalogError> {
         let condition = format!(

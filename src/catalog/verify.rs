@@ -80,21 +80,23 @@ fn examine(connection: &Connection) -> Result<Vec<Problem>, CatalogError> {
     Ok(problems)
 }
 
-fn is_damage(error: &rusqlite::Error) -> bool {
+/// Whether an error means that the file itself is broken.
+pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
     )
 }
 
-/// What SQLite's own check complains about; empty when it is content.
+/// What SQLite's own check complains about; empty when it is content. CHECK
+/// constraints are among the rules, which can be mended.
 pub(super) fn integrity(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut statement = connection.prepare(&format!("PRAGMA integrity_check({MOST_LINES})"))?;
     let lines = statement.query_map([], |row| row.get::<_, String>(0))?;
     let lines: Vec<String> = lines.collect::<Result<_, _>>()?;
     Ok(lines
         .into_iter()
-        .filter(|line| line != "ok")
+        .filter(|line| line != "ok" && !line.starts_with("CHECK constraint failed"))
         .map(|line| format!("SQLite's integrity check: {}", line.replace('\n', " ")))
         .collect())
 }

@@ -7,6 +7,8 @@ use std::path::Path;
 use anstream::{AutoStream, ColorChoice};
 use indicatif::{MultiProgress, ProgressDrawTarget};
 
+use super::exit;
+use crate::catalog::{CatalogError, Exclusive, ReadOnly};
 use crate::config::{ColorWhen, Config, Places};
 
 /// Columns of a terminal that does not tell.
@@ -46,6 +48,28 @@ impl Context {
 }
 
 impl Context {
+    /// The catalog, for reading.
+    pub(super) fn catalog(&self) -> Result<ReadOnly, CatalogError> {
+        ReadOnly::open(&self.config.db)
+    }
+
+    /// The catalog, for `command` to change.
+    pub(super) fn exclusive(&self, command: &str) -> Result<Exclusive, CatalogError> {
+        Exclusive::open(&self.config.db, command)
+    }
+
+    /// Puts the catalog's path in front of an error that does not name it.
+    pub(super) fn at_catalog(&self, error: CatalogError) -> CatalogError {
+        error.at(&self.config.db)
+    }
+
+    /// Tells the user something beside the results, unless `-q` was typed.
+    pub(super) fn note(&self, sentence: &str) {
+        if !self.quiet {
+            exit::print_line(sentence);
+        }
+    }
+
     /// Columns of the terminal that standard output is; `None` elsewhere.
     pub(super) fn width(&self) -> Option<u16> {
         self.terminal

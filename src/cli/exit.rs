@@ -126,7 +126,8 @@ fn sentence(error: &anyhow::Error) -> String {
     })
 }
 
-fn print_line(sentence: &str) {
+/// Prints a line of our own on standard error.
+pub(super) fn print_line(sentence: &str) {
     // Where standard error is closed too, the exit code has to do.
     writeln!(io::stderr(), "dupescan: {}", one_line(sentence)).unwrap_or_default();
 }

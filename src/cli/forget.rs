@@ -3,7 +3,26 @@
 use super::args::ForgetArgs;
 use super::context::Context;
 use super::exit::Exit;
+use super::{output, paths};
+use crate::report::text::{counted, escape, human_size};
 
-pub(super) fn run(_context: &Context, _args: ForgetArgs) -> anyhow::Result<Exit> {
-    anyhow::bail!("`forget` is not built yet")
+pub(super) fn run(context: &Context, args: &ForgetArgs) -> anyhow::Result<Exit> {
+    let mut catalog = context.exclusive("forget")?;
+    let roots = catalog.roots().map_err(|error| context.at_catalog(error))?;
+    let root = paths::root_named(&roots, &args.path)?;
+    let rows = catalog
+        .forget(&root.path)
+        .map_err(|error| context.at_catalog(error))?;
+    let mut line = format!(
+        "forgot the root {} with {}, {}",
+        escape(&root.path),
+        counted(root.files, "file", "files"),
+        human_size(root.bytes)
+    );
+    let removed = rows.saturating_sub(root.files);
+    if removed > 0 {
+        line += &format!(", and {} removed before", counted(removed, "file", "files"));
+    }
+    output::print(&(line + "; nothing on disk was touched\n"))?;
+    Ok(Exit::Done)
 }

@@ -4,13 +4,16 @@
 mod args;
 mod backup;
 mod catalog;
+mod check;
 mod context;
 mod errors;
 mod exit;
 mod forget;
 mod generate;
 mod logging;
+mod outfile;
 mod output;
+mod paths;
 mod progress;
 mod purge;
 mod report;
@@ -67,15 +70,15 @@ fn dispatch(context: &Context, command: Command) -> anyhow::Result<Exit> {
     match command {
         Command::Scan(args) => scan::run(context, &args),
         Command::Resume(_) => resume::run(context),
-        Command::Report(args) => report::run(context, args),
-        Command::Status(args) => status::run(context, args),
-        Command::Errors(args) => errors::run(context, args),
+        Command::Report(args) => report::run(context, &args),
+        Command::Status(args) => status::run(context, &args),
+        Command::Errors(args) => errors::run(context, &args),
         Command::Retry(args) => retry::run(context, &args),
-        Command::Forget(args) => forget::run(context, args),
-        Command::Roots(args) => roots::run(context, args),
-        Command::Purge(args) => purge::run(context, args),
-        Command::Verify(args) => verify::run(context, args),
-        Command::Backup(args) => backup::run(context, args),
+        Command::Forget(args) => forget::run(context, &args),
+        Command::Roots(args) => roots::run(context, &args),
+        Command::Purge(args) => purge::run(context, &args),
+        Command::Verify(args) => verify::run(context, &args),
+        Command::Backup(args) => backup::run(context, &args),
         Command::Completions(args) => generate::completions(&args),
         Command::Man(args) => generate::man(&args),
     }

@@ -5,6 +5,8 @@
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use anyhow::Context;
+
 /// Set once the reader of standard output has gone (`| head -1`). Kept here,
 /// since renderers' errors do not all say which I/O error is behind them.
 static READER_LEFT: AtomicBool = AtomicBool::new(false);
@@ -16,6 +18,15 @@ pub(crate) fn stdout() -> Stdout {
         64 * 1024,
         Raw(io::stdout().lock()),
     ))
+}
+
+/// Prints a whole result at once.
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    let mut stdout = stdout();
+    stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+        .context("cannot write to standard output")
 }
 
 /// Whether a write found that nobody reads standard output any more.

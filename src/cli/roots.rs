@@ -1,9 +1,92 @@
-//! `dupescan roots`: lists the roots, and moves one to another mount point.
+//! `dupescan roots`: lists the roots, and tells where one has moved.
+
+use std::path::Path;
 
 use super::args::RootsArgs;
+use super::args::catalog::RootsCommand;
 use super::context::Context;
-use super::exit::Exit;
+use super::exit::{self, Exit};
+use super::{output, paths};
+use crate::catalog::{RootRow, VolumeRow};
+use crate::platform::{Dir, Volume};
+use crate::report::text::{Align, escape, grouped, human_size, table};
 
-pub(super) fn run(_context: &Context, _args: RootsArgs) -> anyhow::Result<Exit> {
-    anyhow::bail!("`roots` is not built yet")
+const COLUMNS: [(&str, Align); 4] = [
+    ("Root", Align::Left),
+    ("Folders", Align::Right),
+    ("Files", Align::Right),
+    ("Size", Align::Right),
+];
+
+pub(super) fn run(context: &Context, args: &RootsArgs) -> anyhow::Result<Exit> {
+    match &args.command {
+        RootsCommand::List => list(context)?,
+        RootsCommand::Move { old, new } => move_root(context, old, new)?,
+    }
+    Ok(Exit::Done)
+}
+
+fn list(context: &Context) -> anyhow::Result<()> {
+    let roots = context
+        .catalog()?
+        .roots()
+        .map_err(|error| context.at_catalog(error))?;
+    let rows = roots.iter().map(|root| {
+        vec![
+            escape(&root.path),
+            grouped(root.folders),
+            grouped(root.files),
+            human_size(root.bytes),
+        ]
+    });
+    output::print(&table(&COLUMNS, rows, context.width()))
+}
+
+fn move_root(context: &Context, old: &Path, new: &Path) -> anyhow::Result<()> {
+    let mut catalog = context.exclusive("roots move")?;
+    let roots = catalog.roots().map_err(|error| context.at_catalog(error))?;
+    let root = paths::root_named(&roots, old)?;
+    let new = paths::resolve(new)?;
+    let volume = volume_of(&new)?;
+    warn_of_another_volume(context, root, &new, &volume);
+    let moved = catalog
+        .register_volume(&volume)
+        .and_then(|volume| catalog.move_root(&root.path, &new, volume))
+        .map_err(|error| context.at_catalog(error))?;
+    output::print(&format!(
+        "the root {} is now {}; nothing is read again\n",
+        escape(&root.path),
+        escape(&moved.path)
+    ))
+}
+
+/// The volume of a folder; anything but a folder that can be opened is a
+/// mistake in what was typed.
+fn volume_of(path: &Path) -> anyhow::Result<VolumeRow> {
+    let volume = Dir::open_root(path)
+        .and_then(|dir| Volume::of(&dir))
+        .map_err(|error| {
+            exit::usage(format_args!(
+                "{} is not a folder to move to: {error}",
+                path.display()
+            ))
+        })?;
+    Ok(VolumeRow {
+        identity: volume.identity,
+        fstype: volume.fstype.to_owned(),
+        stable_inodes: volume.stable_inodes,
+    })
+}
+
+/// Allowed, since the next scan compares every file; but likely a slip.
+fn warn_of_another_volume(context: &Context, root: &RootRow, new: &Path, volume: &VolumeRow) {
+    if volume.identity != root.volume.identity {
+        context.note(&format!(
+            "{} lies on the volume {}, and {} was scanned on {}: the next scan reads again what differs",
+            new.display(),
+            volume.identity,
+            root.path.display(),
+            root.volume.identity
+        ));
+    }
 }

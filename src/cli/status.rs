@@ -1,9 +1,157 @@
-//! `dupescan status`: prints roots, volumes and scans.
+//! `dupescan status`: what the catalog knows, what is unfinished and what is
+//! offline.
+
+mod json;
+mod table;
+
+use std::path::PathBuf;
 
 use super::args::StatusArgs;
+use super::args::catalog::ListFormat;
 use super::context::Context;
 use super::exit::Exit;
+use super::output;
+use crate::catalog::{CatalogError, ReadOnly, RootRow, ScanRow, VolumeRow, own_files};
+use crate::model::{Algorithm, Timestamp};
+use crate::platform::{Dir, VolumeTable};
 
-pub(super) fn run(_context: &Context, _args: StatusArgs) -> anyhow::Result<Exit> {
-    anyhow::bail!("`status` is not built yet")
+pub(super) fn run(context: &Context, args: &StatusArgs) -> anyhow::Result<Exit> {
+    let status = Status::of(&context.catalog()?).map_err(|error| context.at_catalog(error))?;
+    let text = match args.format {
+        ListFormat::Table => table::render(&status, context),
+        ListFormat::Json => json::render(&status)?,
+    };
+    output::print(&text)?;
+    Ok(Exit::Done)
+}
+
+/// Everything that is shown.
+struct Status {
+    now: Timestamp,
+    catalog: PathBuf,
+    bytes: u64,
+    algorithm: Algorithm,
+    roots: Vec<RootStatus>,
+    volumes: Vec<(VolumeRow, Timestamp)>,
+    unfinished: Vec<(ScanRow, PathBuf)>,
+    settled: Option<ScanRow>,
+    dead_letters: u64,
+}
+
+struct RootStatus {
+    root: RootRow,
+    last_complete: Option<ScanRow>,
+    state: RootState,
+}
+
+/// How a root stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum RootState {
+    Ok,
+    NeverCompleted,
+    /// Not there now, and why.
+    Offline(String),
+}
+
+impl RootState {
+    const fn name(&self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::NeverCompleted => "never completed",
+            Self::Offline(_) => "offline",
+        }
+    }
+}
+
+impl Status {
+    fn of(catalog: &ReadOnly) -> Result<Self, CatalogError> {
+        let roots = catalog.roots()?;
+        let path_of = |scan: &ScanRow| {
+            let root = roots.iter().find(|root| root.id == scan.root);
+            let path = root.map_or_else(PathBuf::new, |root| root.path.clone());
+            path.components().chain(scan.subpath.components()).collect()
+        };
+        let unfinished = catalog.unfinished_scans()?;
+        Ok(Self {
+            now: Timestamp::now(),
+            catalog: catalog.path().to_owned(),
+            bytes: size_of(catalog),
+            algorithm: catalog.algorithm()?,
+            unfinished: unfinished
+                .into_iter()
+                .map(|scan| (scan.clone(), path_of(&scan)))
+                .collect(),
+            volumes: catalog.volumes()?,
+            settled: catalog.last_settled_scan()?,
+            dead_letters: catalog.fault_count()?,
+            roots: root_states(catalog, roots)?,
+        })
+    }
+}
+
+/// Bytes of the catalog and the files beside it.
+fn size_of(catalog: &ReadOnly) -> u64 {
+    own_files(catalog.path())
+        .iter()
+        .filter_map(|file| std::fs::metadata(file).ok())
+        .map(|file| file.len())
+        .sum()
+}
+
+fn root_states(catalog: &ReadOnly, roots: Vec<RootRow>) -> Result<Vec<RootStatus>, CatalogError> {
+    let volumes = VolumeTable::new();
+    roots
+        .into_iter()
+        .map(|root| {
+            let last_complete = catalog.last_complete_scan(root.id)?;
+            let state = match (offline(&root, &volumes), &last_complete) {
+                (Some(reason), _) => RootState::Offline(reason),
+                (None, None) => RootState::NeverCompleted,
+                (None, Some(_)) => RootState::Ok,
+            };
+            Ok(RootStatus {
+                root,
+                last_complete,
+                state,
+            })
+        })
+        .collect()
+}
+
+/// Why the root is not there now; `None` when it is.
+fn offline(root: &RootRow, volumes: &VolumeTable) -> Option<String> {
+    let found = Dir::open_root(&root.path)
+        .and_then(|dir| dir.stat().and_then(|stat| volumes.of(&dir, &stat)));
+    match found {
+        Err(error) => Some(error.to_string()),
+        Ok(volume) if is_same(&root.volume, &volume.identity, volume.fstype) => None,
+        Ok(volume) => Some(format!("another volume is there now, {}", volume.identity)),
+    }
+}
+
+/// Whether a volume can be the one that was scanned. An identity made of a
+/// device number holds within one boot only, so it disproves nothing.
+fn is_same(known: &VolumeRow, identity: &str, fstype: &str) -> bool {
+    let by_device = |identity: &str| identity.starts_with("dev:");
+    known.identity == identity
+        || (by_device(&known.identity) && by_device(identity) && known.fstype == fstype)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_uuid_disproves_that_a_volume_is_the_same() {
+        let known = |identity: &str| VolumeRow {
+            identity: identity.to_owned(),
+            fstype: "tmpfs".to_owned(),
+            stable_inodes: true,
+        };
+        assert!(is_same(&known("uuid:1"), "uuid:1", "ext4"));
+        assert!(!is_same(&known("uuid:1"), "uuid:2", "ext4"));
+        assert!(!is_same(&known("uuid:1"), "dev:8:1@boot", "tmpfs"));
+        assert!(is_same(&known("dev:0:31@a"), "dev:0:40@b", "tmpfs"));
+        assert!(!is_same(&known("dev:0:31@a"), "dev:0:40@b", "vfat"));
+    }
 }

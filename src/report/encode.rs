@@ -14,7 +14,7 @@ pub(super) fn base64(path: &Path) -> String {
 }
 
 /// A moment in RFC 3339, UTC, to the second.
-pub(super) fn rfc3339(moment: Timestamp) -> String {
+pub(crate) fn rfc3339(moment: Timestamp) -> String {
     instant(moment).to_string()
 }
 

@@ -61,7 +61,7 @@ impl<W: Write> Render for Json<W> {
 }
 
 /// Writes one value on one line, without a newline.
-pub(super) fn write_value<W: Write>(out: &mut W, value: &impl Serialize) -> io::Result<()> {
+pub(crate) fn write_value<W: Write>(out: &mut W, value: &impl Serialize) -> io::Result<()> {
     let mut serializer = serde_json::Serializer::with_formatter(out, Disarming);
     Ok(value.serialize(&mut serializer)?)
 }
@@ -151,15 +151,16 @@ impl<'a> FileJson<'a> {
     }
 }
 
+/// A path: its text, and its exact bytes where the text is not exact.
 #[derive(Serialize)]
-struct PathJson<'a> {
+pub(crate) struct PathJson<'a> {
     path: Cow<'a, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     path_b64: Option<String>,
 }
 
 impl<'a> PathJson<'a> {
-    fn new(path: &'a Path) -> Self {
+    pub(crate) fn new(path: &'a Path) -> Self {
         Self {
             path: path.to_string_lossy(),
             path_b64: path.to_str().is_none().then(|| base64(path)),

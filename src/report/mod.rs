@@ -18,6 +18,9 @@ use std::fmt;
 use std::io::{self, BufWriter, Write};
 use std::str::FromStr;
 
+pub(crate) use encode::rfc3339;
+pub(crate) use json::{PathJson, write_value};
+
 use crate::model::{AsOf, Group, Timestamp, Totals};
 
 /// How a report is written.

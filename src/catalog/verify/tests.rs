@@ -41,6 +41,11 @@ fn a_sound_catalog_has_no_problems() {
 const MENDABLE: &[(&str, &str)] = &[
     ("UPDATE roots SET files = files + 1", "counts"),
     ("UPDATE roots SET bytes = 0", "0 bytes"),
+    ("UPDATE roots SET files = -1", "-1 files"),
+    (
+        "UPDATE files SET size = -5 WHERE size = 10",
+        "files with a value out of range",
+    ),
     ("UPDATE roots SET folders = 7", "7 folders"),
     (
         "UPDATE folders SET removed_in = NULL WHERE name = x'63'",
@@ -150,6 +155,14 @@ fn damage_between_rows_is_found_and_mended() {
 #[test]
 fn what_would_be_a_guess_is_left_alone() {
     for (damage, expected) in [
+        (
+            "UPDATE scans SET state = 'odd' WHERE id = 1",
+            "scans with a value out of range",
+        ),
+        (
+            "UPDATE folders SET parent = NULL WHERE name = x'62'",
+            "folders with a value out of range",
+        ),
         ("DELETE FROM catalog", "has 0 rows"),
         ("UPDATE catalog SET probe_version = 99", "version 99"),
         (
@@ -212,8 +225,20 @@ fn flipped_bytes_are_problems_or_errors_and_never_a_panic() {
 #[test]
 fn a_file_that_sqlite_finds_damaged_is_not_repaired() {
     let bed = sound();
-    // A CHECK that does not hold: no program could have written it.
-    bed.sql("UPDATE roots SET files = -1");
+    let page: u64 = bed
+        .reader()
+        .connection
+        .query_row(
+            "SELECT rootpage FROM sqlite_schema WHERE name = 'folders_by_root'",
+            [],
+            |row| row.get::<_, i64>(0).map(rows::unsigned),
+        )
+        .unwrap();
+    let file = std::fs::File::options()
+        .write(true)
+        .open(bed.path())
+        .unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&file, &[0xff; 64], (page - 1) * 8192).unwrap();
     let problems = bed.reader().verify().unwrap();
     assert!(problems.iter().any(|p| !p.mendable), "{problems:?}");
     let error = bed.open().repair().unwrap_err().to_string();

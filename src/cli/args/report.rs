@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 
+use crate::catalog::Order;
 use crate::cli::exit;
 use crate::config::values;
+use crate::report::Format;
 
 /// Show the duplicate groups of the catalog
 ///
@@ -99,8 +101,13 @@ pub(crate) struct ReportArgs {
 
 impl ReportArgs {
     /// Checks what clap cannot: values that are wrong only beside each other.
-    #[allow(dead_code, reason = "the report command is not built yet")]
     pub(crate) fn check(&self) -> anyhow::Result<()> {
+        if self.null && self.format != ReportFormat::Fdupes {
+            return Err(exit::usage(format_args!(
+                "-0 goes with --format fdupes only, not with {}",
+                Format::from(self.format)
+            )));
+        }
         match (self.min_size, self.max_size) {
             (Some(min), Some(max)) if min > max => Err(exit::usage(format_args!(
                 "invalid value '{max}' from --max-size: expected at least the smallest size, \
@@ -127,6 +134,18 @@ pub(crate) enum ReportFormat {
     Fdupes,
 }
 
+impl From<ReportFormat> for Format {
+    fn from(format: ReportFormat) -> Self {
+        match format {
+            ReportFormat::Table => Self::Table,
+            ReportFormat::Json => Self::Json,
+            ReportFormat::Jsonl => Self::Jsonl,
+            ReportFormat::Csv => Self::Csv,
+            ReportFormat::Fdupes => Self::Fdupes,
+        }
+    }
+}
+
 /// The orders of groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum ReportSort {
@@ -139,6 +158,17 @@ pub(crate) enum ReportSort {
     Count,
     /// By the first path
     Path,
+}
+
+impl From<ReportSort> for Order {
+    fn from(sort: ReportSort) -> Self {
+        match sort {
+            ReportSort::Reclaimable => Self::Reclaimable,
+            ReportSort::Size => Self::Size,
+            ReportSort::Count => Self::Count,
+            ReportSort::Path => Self::Path,
+        }
+    }
 }
 
 /// An extension without its dot, whether or not one was typed.

@@ -1,0 +1,200 @@
+//! `report --check`: looks at each file now and leaves out what is no longer
+//! as it was scanned.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+
+use crate::catalog::RootRow;
+use crate::model::{CopyEntry, Group};
+use crate::platform::{Dir, Links, Stat};
+
+/// What is needed to look at files again.
+pub(super) struct Checker {
+    roots: Vec<Root>,
+}
+
+struct Root {
+    path: PathBuf,
+    links: Links,
+    /// `None` when the root is offline: nothing in it is as it was.
+    dir: Option<Dir>,
+}
+
+impl Checker {
+    pub(super) fn new(roots: Vec<RootRow>) -> Self {
+        let roots = roots.into_iter().map(|root| Root {
+            dir: Dir::open_root(&root.path).ok(),
+            links: if root.follow {
+                Links::Follow
+            } else {
+                Links::Refuse
+            },
+            path: root.path,
+        });
+        Self {
+            roots: roots.collect(),
+        }
+    }
+
+    /// The group with only those names that are still as they were scanned.
+    pub(super) fn current(&self, mut group: Group) -> Group {
+        let size = group.size;
+        group.copies = group
+            .copies
+            .into_par_iter()
+            .filter_map(|copy| self.current_copy(size, copy))
+            .collect();
+        group
+            .copies
+            .sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
+        group
+    }
+
+    /// The copy under its remaining names; the first of them becomes its path.
+    fn current_copy(&self, size: u64, mut copy: CopyEntry) -> Option<CopyEntry> {
+        let mut names = std::mem::take(&mut copy.links);
+        names.insert(0, std::mem::take(&mut copy.path));
+        names.retain(|name| self.is_current(size, &copy, name));
+        if names.is_empty() {
+            return None;
+        }
+        copy.path = names.remove(0);
+        copy.root.clone_from(&self.root_of(&copy.path)?.path);
+        copy.links = names;
+        Some(copy)
+    }
+
+    fn is_current(&self, size: u64, copy: &CopyEntry, name: &Path) -> bool {
+        self.stat(name).is_ok_and(|stat| {
+            stat.is_file()
+                && stat.meta.size == size
+                && stat.meta.mtime_ns == copy.mtime_ns
+                && copy.inode.is_none_or(|inode| inode == stat.meta.ino)
+        })
+    }
+
+    /// Through the root's handle, since whole paths may be too long.
+    fn stat(&self, path: &Path) -> io::Result<Stat> {
+        let gone = || io::Error::from(io::ErrorKind::NotFound);
+        let root = self.root_of(path).ok_or_else(gone)?;
+        let below = path.strip_prefix(&root.path).map_err(|_| gone())?;
+        let name = below.file_name().ok_or_else(gone)?;
+        let folders = below.parent().unwrap_or(Path::new(""));
+        let dir = root.dir.as_ref().ok_or_else(gone)?;
+        dir.open_beneath(folders, root.links)?
+            .stat_entry(name, root.links)
+    }
+
+    fn root_of(&self, path: &Path) -> Option<&Root> {
+        self.roots.iter().find(|root| path.starts_with(&root.path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::catalog::VolumeRow;
+    use crate::model::{Algorithm, FolderId, RootId};
+
+    fn checker(root: &Path) -> Checker {
+        Checker::new(vec![RootRow {
+            id: RootId(1),
+            path: root.to_owned(),
+            top: FolderId(1),
+            volume: VolumeRow {
+                identity: "uuid:1".into(),
+                fstype: "ext4".into(),
+                stable_inodes: true,
+            },
+            follow: false,
+            folders: 1,
+            files: 0,
+            bytes: 0,
+        }])
+    }
+
+    fn copy(root: &Path, name: &str) -> CopyEntry {
+        let path = root.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, "content").unwrap();
+        let stat = Dir::open_root(path.parent().unwrap())
+            .and_then(|dir| dir.stat_entry(path.file_name().unwrap(), Links::Refuse))
+            .unwrap();
+        CopyEntry {
+            path,
+            root: root.to_owned(),
+            mtime_ns: stat.meta.mtime_ns,
+            volume: "uuid:1".into(),
+            inode: Some(stat.meta.ino),
+            links: vec![],
+        }
+    }
+
+    fn names(root: &Path, copies: Vec<CopyEntry>) -> Vec<String> {
+        let group = checker(root).current(Group {
+            digest: Algorithm::Sha256.digest_of_nothing(),
+            algorithm: Algorithm::Sha256,
+            size: 7,
+            verified: false,
+            copies,
+        });
+        let shown = |path: &Path| path.strip_prefix(root).unwrap().display().to_string();
+        let copies = group.copies.iter();
+        copies
+            .map(|copy| {
+                let names = copy.links.iter().fold(shown(&copy.path), |names, link| {
+                    format!("{names} = {}", shown(link))
+                });
+                assert_eq!(copy.root, root);
+                names
+            })
+            .collect()
+    }
+
+    #[test]
+    fn what_changed_vanished_or_was_replaced_is_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let list = [
+            "a", "b/grown", "b/gone", "touched", "replaced", "linked", "z",
+        ];
+        let mut copies: Vec<_> = list.iter().map(|name| copy(root, name)).collect();
+        fs::write(root.join("b/grown"), "more content").unwrap();
+        fs::remove_file(root.join("b/gone")).unwrap();
+        copies[3].mtime_ns -= 1;
+        copies[4].inode = copies[4].inode.map(|inode| inode + 1);
+        fs::remove_file(root.join("linked")).unwrap();
+        std::os::unix::fs::symlink(root.join("a"), root.join("linked")).unwrap();
+        copies[6].inode = None;
+        assert_eq!(names(root, copies), ["a", "z"]);
+    }
+
+    #[test]
+    fn a_copy_lives_on_under_its_other_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let mut first = copy(root, "a");
+        first.links = ["c", "d", "e"].map(|name| root.join(name)).to_vec();
+        fs::hard_link(root.join("a"), root.join("d")).unwrap();
+        fs::hard_link(root.join("a"), root.join("e")).unwrap();
+        fs::remove_file(root.join("a")).unwrap();
+        let second = copy(root, "b");
+        assert_eq!(names(root, vec![first, second]), ["b", "d = e"]);
+    }
+
+    #[test]
+    fn an_offline_root_has_nothing_current() {
+        let folder = tempfile::tempdir().unwrap();
+        let entry = copy(folder.path(), "a");
+        let gone = folder.path().join("gone");
+        let moved = CopyEntry {
+            path: gone.join("a"),
+            ..entry
+        };
+        assert_eq!(names(&gone, vec![moved]), [""; 0]);
+    }
+}

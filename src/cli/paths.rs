@@ -1,0 +1,131 @@
+//! Paths as they are typed, brought into the form that the catalog holds:
+//! absolute, without `.` and `..`, links resolved where the path exists.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::exit;
+use crate::catalog::RootRow;
+
+/// The path without links, or, where it does not exist, made absolute by its
+/// text alone.
+pub(super) fn resolve(path: &Path) -> anyhow::Result<PathBuf> {
+    match std::fs::canonicalize(path) {
+        Ok(path) => Ok(path),
+        Err(_) => absolute(path),
+    }
+}
+
+/// The path made absolute by its text alone.
+pub(super) fn absolute(path: &Path) -> anyhow::Result<PathBuf> {
+    let path = std::path::absolute(path)
+        .map_err(|error| exit::usage(format_args!("{}: {error}", path.display())))?;
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::CurDir => {}
+            other => plain.push(other),
+        }
+    }
+    Ok(plain)
+}
+
+/// The root that is meant by `typed`: a root that moved away may be a link
+/// now, so the text counts before what it leads to.
+pub(super) fn root_named<'r>(roots: &'r [RootRow], typed: &Path) -> anyhow::Result<&'r RootRow> {
+    let candidates = [absolute(typed)?, resolve(typed)?];
+    candidates
+        .iter()
+        .find_map(|path| roots.iter().find(|root| root.path == *path))
+        .ok_or_else(|| {
+            exit::usage(format_args!(
+                "{} is not a root of this catalog (`dupescan status` lists them)",
+                candidates[0].display()
+            ))
+        })
+}
+
+/// The place in the catalog that is meant by `typed`: below a root, or above
+/// one.
+pub(super) fn place_named(roots: &[RootRow], typed: &Path) -> anyhow::Result<PathBuf> {
+    let known = |path: &PathBuf| {
+        roots
+            .iter()
+            .any(|root| path.starts_with(&root.path) || root.path.starts_with(path))
+    };
+    [resolve(typed)?, absolute(typed)?]
+        .into_iter()
+        .find(known)
+        .ok_or_else(|| {
+            let path = typed.display();
+            exit::usage(format_args!(
+                "{path} lies in no root of this catalog: scan it first with `dupescan scan {path}`"
+            ))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::VolumeRow;
+    use crate::model::{FolderId, RootId};
+
+    fn root(path: &Path) -> RootRow {
+        RootRow {
+            id: RootId(1),
+            path: path.to_owned(),
+            top: FolderId(1),
+            volume: VolumeRow {
+                identity: "uuid:1".into(),
+                fstype: "ext4".into(),
+                stable_inodes: true,
+            },
+            follow: false,
+            folders: 1,
+            files: 0,
+            bytes: 0,
+        }
+    }
+
+    #[test]
+    fn dots_are_resolved_in_paths_that_do_not_exist() {
+        let path = absolute(Path::new("/no/such/../place/./x/")).unwrap();
+        assert_eq!(path, Path::new("/no/place/x"));
+        assert_eq!(absolute(Path::new("/../..")).unwrap(), Path::new("/"));
+        assert!(resolve(Path::new("no-such-place")).unwrap().is_absolute());
+    }
+
+    #[test]
+    fn a_root_is_found_by_its_text_or_through_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let real = folder.path().canonicalize().unwrap().join("real");
+        std::fs::create_dir(&real).unwrap();
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        let roots = [root(Path::new("/gone/root")), root(&real)];
+        assert_eq!(root_named(&roots, &link).unwrap().path, real);
+        let gone = root_named(&roots, Path::new("/gone/x/../root/")).unwrap();
+        assert_eq!(gone.path, Path::new("/gone/root"));
+        let error = root_named(&roots, folder.path()).unwrap_err().to_string();
+        assert!(error.contains("is not a root of this catalog"), "{error}");
+    }
+
+    #[test]
+    fn a_place_lies_below_or_above_a_root() {
+        let roots = [root(Path::new("/data/photos"))];
+        for place in ["/data/photos", "/data/photos/2024", "/data", "/"] {
+            assert_eq!(
+                place_named(&roots, Path::new(place)).unwrap(),
+                Path::new(place)
+            );
+        }
+        let error = place_named(&roots, Path::new("/data/music")).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "/data/music lies in no root of this catalog: scan it first with \
+             `dupescan scan /data/music`"
+        );
+    }
+}
