@@ -72,7 +72,6 @@ fn a_locked_catalog_is_3_at_once_and_names_the_holder() {
         "forget tree",
         "purge",
         "roots move tree tree2",
-        "verify --repair",
     ] {
         let run = env.run(line);
         assert!(

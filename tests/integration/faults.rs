@@ -24,7 +24,7 @@ fn inject(env: &TestEnv, file: &str, fault: &str, line: &str) -> crate::run::Run
         .arg(env.path(file))
         .args([
             "-e",
-            "trace=read,pread64,openat,newfstatat,fstat,statx",
+            "trace=read,pread64,getdents64,openat,newfstatat,fstat,statx",
             "-e",
         ])
         .arg(format!("inject={fault}"))
@@ -235,4 +235,28 @@ fn a_huge_sparse_file_can_be_interrupted() {
         "{}",
         run.describe()
     );
+}
+
+#[test]
+fn a_folder_that_cannot_be_read_whole_takes_nothing_away() {
+    if !has_strace() {
+        skip!("no strace to make reads fail");
+    }
+    let env = TestEnv::new();
+    env.file("tree/a", "x")
+        .file("tree/sub/b", "x")
+        .file("tree/sub/c", "x");
+    env.run("scan tree").ok();
+    let before = env.groups();
+    let fault = "getdents64:error=EIO:when=1+";
+    inject(&env, "tree/sub", fault, "scan tree --backoff 10ms").code(1);
+    assert_eq!(env.groups(), before);
+    let flagged: i64 = env.sql("SELECT count(*) FROM files WHERE removed_in IS NOT NULL");
+    assert_eq!(flagged, 0);
+    env.run("errors")
+        .ok()
+        .says(env.path("tree/sub").to_str().unwrap());
+    env.run("retry").ok();
+    env.run("errors").ok().keeps_quiet_about("tree/sub");
+    assert_eq!(env.groups(), before);
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::env::{TestEnv, odd};
+use crate::env::{TestEnv, odd, skip};
 use crate::oracle;
 
 /// Every byte that a name can hold, sixteen to a name.
@@ -119,5 +119,45 @@ fn formulas_in_csv_are_neutralised() {
     // Whole paths start with a slash, so that no cell is a formula.
     for cell in out.split([',', '\n']) {
         assert!(!cell.starts_with(['=', '+', '-', '@']), "{cell}");
+    }
+}
+
+#[test]
+fn a_terminal_gets_no_control_character_of_a_name() {
+    let env = scanned();
+    env.file("tree/\u{1b}[2J\u{202e}evil", "e")
+        .file("tree/plain", "e");
+    env.run("scan tree").ok();
+    for line in [
+        "scan tree",
+        "report",
+        "report --format fdupes --links",
+        "report --format csv",
+        "report --format json",
+    ] {
+        let mut script = env.bare_command("script");
+        let command = format!(
+            "{} --db {} --color never -q {line}",
+            env!("CARGO_BIN_EXE_dupescan"),
+            env.db().display()
+        );
+        script.args(["-qec", &command, "/dev/null"]);
+        script.stdin(std::process::Stdio::null());
+        if std::process::Command::new("script")
+            .arg("--version")
+            .output()
+            .is_err()
+        {
+            skip!("no `script` to make a terminal");
+        }
+        let run = env.finish(script).ok();
+        for bad in ['\u{1b}', '\u{202e}', '\u{7f}', '\u{9b}', '\u{7}', '\u{8}'] {
+            assert!(!run.out().contains(bad), "{bad:?} from {}", run.describe());
+        }
+        assert!(
+            line == "scan tree" || run.out().contains("evil"),
+            "{}",
+            run.describe()
+        );
     }
 }

@@ -1,5 +1,5 @@
 //! Random trees against the oracle, then random edits, a scan of what was
-//! edited, and against the oracle again.
+//! edited, and against the oracle again. Some of the scans are killed first.
 //!
 //! Cases are seeded, so that every run tries the same ones; try others with
 //! `PROPTEST_RNG_SEED=7 PROPTEST_CASES=500 cargo test properties`.
@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -115,6 +116,16 @@ enum Edit {
     DeleteFolder {
         folder: Index,
     },
+    BecomeFolder {
+        file: Index,
+    },
+    BecomeFile {
+        folder: Index,
+        content: Content,
+    },
+    BecomeLink {
+        file: Index,
+    },
 }
 
 /// Edits inside `part` (or everywhere), and how they are scanned.
@@ -123,6 +134,8 @@ struct Round {
     part: Option<Index>,
     edits: Vec<Edit>,
     options: &'static str,
+    /// A scan that is killed after so long, and what is edited after that.
+    killed: Option<(Duration, Vec<Edit>)>,
 }
 
 /// How the first scan looks at the roots.
@@ -179,6 +192,9 @@ fn edit() -> impl Strategy<Value = Edit> {
         2 => Just(Edit::Restore),
         1 => (file(), name()).prop_map(|(folder, name)| Edit::MoveFolder { folder, name }),
         1 => file().prop_map(|folder| Edit::DeleteFolder { folder }),
+        1 => file().prop_map(|file| Edit::BecomeFolder { file }),
+        1 => (file(), content()).prop_map(|(folder, content)| Edit::BecomeFile { folder, content }),
+        1 => file().prop_map(|file| Edit::BecomeLink { file }),
     ]
 }
 
@@ -207,12 +223,14 @@ fn round() -> impl Strategy<Value = Round> {
         "--rehash",
     ]);
     let part = proptest::option::weighted(0.5, any::<Index>());
-    (part, proptest::collection::vec(edit(), 1..8), options).prop_map(|(part, edits, options)| {
-        Round {
-            part,
-            edits,
-            options,
-        }
+    let edits = || proptest::collection::vec(edit(), 1..8);
+    let moment = (0..40_000_u64).prop_map(Duration::from_micros);
+    let killed = proptest::option::weighted(0.3, (moment, edits()));
+    (part, edits(), options, killed).prop_map(|(part, edits, options, killed)| Round {
+        part,
+        edits,
+        options,
+        killed,
     })
 }
 
@@ -293,13 +311,33 @@ impl World {
         for edit in &round.edits {
             self.apply(edit, parts);
         }
-        match part {
-            // A part can be scanned by itself once its root is known; a root
-            // that was never scanned is scanned now.
-            Some(part) => self.scan(part, round.options),
-            None if self.roots.contains("other") => self.scan("tree other", round.options),
-            None => self.scan("tree", round.options),
+        // A part can be scanned by itself once its root is known; a root that
+        // was never scanned is scanned now.
+        let paths = match part {
+            Some(part) => part,
+            None if self.roots.contains("other") => "tree other",
+            None => "tree",
+        };
+        if let Some((moment, edits)) = &round.killed {
+            self.scan_killed(&format!("scan {paths} {}", round.options), *moment);
+            for edit in edits {
+                self.apply(edit, parts);
+            }
+            // This one goes on with what was listed before the last edits ...
+            self.env
+                .run(&format!("scan {paths} {}", round.options))
+                .ok();
         }
+        // ... and this one sees them all.
+        self.scan(paths, round.options);
+    }
+
+    fn scan_killed(&self, line: &str, moment: Duration) {
+        let mut scan = self.env.start(line);
+        std::thread::sleep(moment);
+        scan.signal(rustix::process::Signal::KILL);
+        let run = scan.wait();
+        assert!(matches!(run.exit, None | Some(0)), "{}", run.describe());
     }
 
     /// Applies an edit inside `parts`; one that makes no sense there is passed
@@ -383,6 +421,22 @@ impl World {
                     env.remove(path);
                 }
             }
+            Edit::BecomeFolder { file } => {
+                if let Some(path) = self.pick(file, parts) {
+                    let content = fs::read(env.path(&path)).unwrap();
+                    env.remove(&path).file(path.join("inside"), content);
+                }
+            }
+            Edit::BecomeFile { folder, content } => {
+                if let Some(path) = self.pick_folder(folder, parts) {
+                    env.remove(&path).file(path, content.bytes());
+                }
+            }
+            Edit::BecomeLink { file } => {
+                if let Some(path) = self.pick(file, parts) {
+                    env.remove(&path).symlink("anywhere", path);
+                }
+            }
         }
     }
 
@@ -436,7 +490,7 @@ fn free(env: &TestEnv, path: &Path) -> bool {
 }
 
 fn config() -> ProptestConfig {
-    let mut config = ProptestConfig::with_cases(24);
+    let mut config = ProptestConfig::with_cases(64);
     if std::env::var_os("PROPTEST_CASES").is_some() {
         config.cases = ProptestConfig::default().cases;
     }

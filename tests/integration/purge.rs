@@ -52,6 +52,7 @@ fn before_spares_what_was_removed_later() {
 #[test]
 fn the_space_is_given_back() {
     let env = TestEnv::new();
+    env.file("tree/stays", "x");
     for number in 0..4_000 {
         env.file(
             format!("tree/gone/a-rather-long-name-to-fill-pages-{number}"),

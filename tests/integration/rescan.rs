@@ -128,15 +128,48 @@ fn a_moved_folder_is_not_read_again() {
 }
 
 #[test]
-fn a_file_becomes_a_folder_and_a_folder_a_file() {
+fn a_name_that_is_something_else_now_is_no_file_any_more() {
     let env = scanned();
-    env.remove("tree/small").file("tree/small/inside", "x");
-    env.remove("tree/sub").file("tree/sub", "x");
-    env.run("scan tree").ok();
-    let found = expected(&[&["tree/small-too", "tree/small/inside", "tree/sub"]]);
-    assert_eq!(env.groups(), found);
-    env.run("scan tree").ok();
-    assert_eq!(env.groups(), found);
+    for what in ["folder", "link", "pipe", "socket"] {
+        env.remove("tree/small");
+        match what {
+            "folder" => env.file("tree/small/inside", "z"),
+            "link" => env.symlink("small-too", "tree/small"),
+            "pipe" => env.fifo("tree/small"),
+            _ => env.socket("tree/small"),
+        };
+        for _ in 0..2 {
+            env.run("scan tree").ok();
+            let truth = oracle::groups(&env.path(""), &["tree"]);
+            assert_eq!(env.groups(), truth, "it is a {what} now");
+        }
+        env.remove("tree/small").file("tree/small", "x");
+        env.run("scan tree").ok();
+        let truth = oracle::groups(&env.path(""), &["tree"]);
+        assert_eq!(env.groups(), truth, "it was a {what}");
+    }
+}
+
+#[test]
+fn a_folder_that_is_something_else_now_takes_its_files_along() {
+    let env = scanned();
+    for what in ["file", "link"] {
+        env.remove("tree/sub");
+        match what {
+            "file" => env.file("tree/sub", "x"),
+            _ => env.symlink(".", "tree/sub"),
+        };
+        for _ in 0..2 {
+            env.run("scan tree").ok();
+            let truth = oracle::groups(&env.path(""), &["tree"]);
+            assert_eq!(env.groups(), truth, "it is a {what} now");
+        }
+        env.remove("tree/sub")
+            .copy("tree/large", "tree/sub/large-too");
+        env.run("scan tree").ok();
+        let truth = oracle::groups(&env.path(""), &["tree"]);
+        assert_eq!(env.groups(), truth, "it was a {what}");
+    }
 }
 
 #[test]

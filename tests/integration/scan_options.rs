@@ -464,7 +464,7 @@ fn quiet_shows_no_progress_and_log_files_are_written() {
     env.run("scan tree --rehash -vv --log-format json --log-file data/log")
         .ok();
     let log = fs::read_to_string(env.path("data/log")).unwrap();
-    assert!(log.lines().count() > 3, "{log}");
+    assert!(log.lines().count() > 1, "{log}");
     for line in log.lines() {
         let line: serde_json::Value = serde_json::from_str(line).unwrap();
         assert!(line["level"].is_string(), "{line}");
