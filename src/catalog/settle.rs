@@ -121,6 +121,9 @@ impl WriterHandle {
                 "UPDATE catalog SET unsettled = ?1",
                 [totals.undetermined > 0],
             )?;
+            if let Some(first) = scans.iter().min() {
+                drop_moot_faults(transaction, *first)?;
+            }
             for scan in scans {
                 scans::set_totals(transaction, scan, &totals)?;
                 scans::set_state(transaction, scan, ScanState::Complete, Stage::Settle)?;
@@ -128,6 +131,37 @@ impl WriterHandle {
             Ok(())
         })
     }
+}
+
+/// Forgets older dead letters of files that nobody needs to read any more:
+/// resolved by now, or the only copy of their size.
+fn drop_moot_faults(connection: &Connection, first: ScanId) -> rusqlite::Result<()> {
+    let any: bool = connection.query_row(
+        "SELECT EXISTS (SELECT 1 FROM faults WHERE scan < ?1 AND length(name) > 0)",
+        [first.0],
+        |row| row.get(0),
+    )?;
+    if any {
+        connection.execute(
+            &format!(
+                "WITH wanted AS MATERIALIZED (
+                     SELECT files.size AS size
+                       FROM files JOIN folders ON folders.id = files.folder
+                      WHERE files.removed_in IS NULL AND files.size IN (
+                            SELECT failed.size FROM faults JOIN files AS failed
+                                ON failed.folder = faults.folder AND failed.name = faults.name)
+                      GROUP BY files.size HAVING {SEVERAL_COPIES})
+                 DELETE FROM faults WHERE scan < ?1 AND EXISTS (
+                     SELECT 1 FROM files
+                      WHERE files.folder = faults.folder AND files.name = faults.name
+                        AND (files.removed_in IS NOT NULL OR files.digest IS NOT NULL
+                             OR files.settled_in IS NOT NULL
+                             OR files.size NOT IN (SELECT size FROM wanted)))"
+            ),
+            [first.0],
+        )?;
+    }
+    Ok(())
 }
 
 /// Whether there can be something to inherit: an earlier scan read files, and

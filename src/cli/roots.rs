@@ -7,7 +7,8 @@ use super::args::catalog::RootsCommand;
 use super::context::Context;
 use super::exit::{self, Exit};
 use super::{output, paths};
-use crate::catalog::{RootRow, VolumeRow};
+use crate::catalog::{CatalogError, RootRow, VolumeRow};
+use crate::fault::{Fault, Step};
 use crate::platform::{Dir, Volume};
 use crate::report::text::{Align, escape, grouped, human_size, table};
 
@@ -52,9 +53,12 @@ fn move_root(context: &Context, old: &Path, new: &Path) -> anyhow::Result<()> {
     let moved = catalog
         .register_volume(&volume)
         .and_then(|volume| catalog.move_root(&root.path, &new, volume))
-        .map_err(|error| context.at_catalog(error))?;
+        .map_err(|error| match error {
+            CatalogError::Overlap { .. } => exit::usage(error),
+            other => context.at_catalog(other).into(),
+        })?;
     output::print(&format!(
-        "the root {} is now {}; nothing is read again\n",
+        "the root {} is now {}\n",
         escape(&root.path),
         escape(&moved.path)
     ))
@@ -67,8 +71,9 @@ fn volume_of(path: &Path) -> anyhow::Result<VolumeRow> {
         .and_then(|dir| Volume::of(&dir))
         .map_err(|error| {
             exit::usage(format_args!(
-                "{} is not a folder to move to: {error}",
-                path.display()
+                "{} is not a folder to move to: {}",
+                path.display(),
+                Fault::from_io(Step::OpenFolder, &error).message
             ))
         })?;
     Ok(VolumeRow {

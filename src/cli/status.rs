@@ -12,6 +12,7 @@ use super::context::Context;
 use super::exit::Exit;
 use super::output;
 use crate::catalog::{CatalogError, ReadOnly, RootRow, ScanRow, VolumeRow, own_files};
+use crate::fault::{Fault, Step};
 use crate::model::{Algorithm, Timestamp};
 use crate::platform::{Dir, VolumeTable};
 
@@ -123,7 +124,7 @@ fn offline(root: &RootRow, volumes: &VolumeTable) -> Option<String> {
     let found = Dir::open_root(&root.path)
         .and_then(|dir| dir.stat().and_then(|stat| volumes.of(&dir, &stat)));
     match found {
-        Err(error) => Some(error.to_string()),
+        Err(error) => Some(Fault::from_io(Step::OpenFolder, &error).message),
         Ok(volume) if is_same(&root.volume, &volume.identity, volume.fstype) => None,
         Ok(volume) => Some(format!("another volume is there now, {}", volume.identity)),
     }

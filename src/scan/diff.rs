@@ -21,11 +21,11 @@ pub(super) struct Diff {
 }
 
 /// Compares the files in scope (sorted by name) with the rows (sorted by
-/// name). `present` are all names that may keep a row alive, sorted. Inodes
-/// count only on `stable_dev`, the device whose numbers identify files.
+/// name). Rows named in `unsure` (sorted) are left alone. Inodes count only on
+/// `stable_dev`, the device whose numbers identify files.
 pub(super) fn compare(
     files: Vec<(OsString, Stat)>,
-    present: &[OsString],
+    unsure: &[OsString],
     known: Vec<KnownFile>,
     stable_dev: Option<u64>,
     ignore_ctime: bool,
@@ -34,25 +34,25 @@ pub(super) fn compare(
     let mut known = known.into_iter().peekable();
     for (name, stat) in files {
         while let Some(row) = known.next_if(|row| row.name.as_bytes() < name.as_bytes()) {
-            diff.pass_over(row, present);
+            diff.pass_over(row, unsure);
         }
         let row = known.next_if(|row| row.name == name);
         let ino = (stable_dev == Some(stat.dev)).then_some(stat.meta.ino);
         diff.add(name, &stat, ino, row.as_ref(), ignore_ctime);
     }
     for row in known {
-        diff.pass_over(row, present);
+        diff.pass_over(row, unsure);
     }
     diff
 }
 
 impl Diff {
-    /// A row without a file in scope: gone, unless its name is still there.
-    fn pass_over(&mut self, row: KnownFile, present: &[OsString]) {
-        let is_present = present
+    /// A row without a file in scope: gone, unless it is out of scope.
+    fn pass_over(&mut self, row: KnownFile, unsure: &[OsString]) {
+        let is_unsure = unsure
             .binary_search_by(|name| name.as_bytes().cmp(row.name.as_bytes()))
             .is_ok();
-        if !row.removed && !is_present {
+        if !row.removed && !is_unsure {
             self.vanished.push(row.name);
         }
     }
@@ -166,8 +166,7 @@ mod tests {
             .iter()
             .map(|(name, stat)| ((*name).into(), *stat))
             .collect();
-        let present: Vec<OsString> = files.iter().map(|(name, _)| name.clone()).collect();
-        compare(files, &present, rows, Some(DEV), ignore_ctime)
+        compare(files, &[], rows, Some(DEV), ignore_ctime)
     }
 
     #[test]
@@ -232,8 +231,7 @@ mod tests {
             row("here", 1, 2, 3, 6),
         ];
         let files = vec![(OsString::from("here"), stat(1, 2, 3, 6))];
-        let present = ["filtered".into(), "here".into()];
-        let diff = compare(files, &present, rows, Some(DEV), false);
+        let diff = compare(files, &["filtered".into()], rows, Some(DEV), false);
         assert_eq!(diff.vanished, ["absent"]);
     }
 
@@ -242,8 +240,7 @@ mod tests {
         let files = vec![(OsString::from("a"), stat(1, 2, 3, 99))];
         let mut known = row("a", 1, 2, 3, 4);
         known.state.ino = None;
-        let present = ["a".into()];
-        let diff = compare(files, &present, vec![known], None, false);
+        let diff = compare(files, &[], vec![known], None, false);
         assert!(diff.changes.is_empty());
     }
 }

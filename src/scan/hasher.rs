@@ -4,14 +4,16 @@ use sha2::digest::Update;
 use sha2::{Digest as _, Sha256, Sha512};
 use sha3::Sha3_256;
 
+use crate::catalog::PROBE_SPAN;
 use crate::model::{Algorithm, Digest, Probe};
 
-/// Files up to this size are hashed whole when they are probed.
-pub const PROBE_SPAN: u64 = (HEAD + TAIL) as u64;
 /// Bytes of the head that a probe covers.
 pub const HEAD: usize = 8 * 1024;
 /// Bytes of the tail that a probe covers.
 pub const TAIL: usize = 8 * 1024;
+// Files up to the probe's span are hashed whole when they are probed, and the
+// catalog's rules rely on it.
+const _: () = assert!(PROBE_SPAN == (HEAD + TAIL) as u64);
 
 /// A digest in the making. Cloned when a class of equal prefixes splits.
 #[derive(Clone)]
@@ -68,7 +70,7 @@ impl Hasher {
     }
 }
 
-/// The probe of a file longer than [`PROBE_SPAN`]. Fixed for all catalogs:
+/// The probe of a file longer than `PROBE_SPAN`. Fixed for all catalogs:
 /// changing it means raising `catalog::PROBE_VERSION`.
 pub fn probe(head: &[u8], tail: &[u8]) -> Probe {
     let mut hasher = blake3::Hasher::new();

@@ -1,7 +1,7 @@
 //! Listing one folder: read its entries, stat them, and tell the writer what
 //! differs from the catalog.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -9,14 +9,16 @@ use std::sync::Arc;
 
 use super::access::{Access, join};
 use super::diff::{self, Diff};
+use super::entries::{Examiner, Found};
 use super::item::{Failure, FromParent, Item, ItemReport, ListItem, Origin, Place};
 use super::pool::WorkerContext;
 use super::scope::{IgnoreChain, is_ignore_file};
 use super::shared::Shared;
-use crate::catalog::{CatalogError, FolderListing, KnownFolder, NewFolder, Record};
+use super::subfolders::{self, Subfolder, Subfolders};
+use crate::catalog::{CatalogError, FolderListing, NewFolder, Record};
 use crate::fault::{Fault, FaultClass, Step};
-use crate::model::{FolderId, VolumeId, now_ns};
-use crate::platform::{Dir, EntryKind, Links, RawEntry, Stat};
+use crate::model::{VolumeId, now_ns};
+use crate::platform::{Dir, Links, RawEntry, Stat};
 
 /// A folder whose times are fresher than this may change again without their
 /// moving, and is listed again by a resume.
@@ -140,6 +142,7 @@ struct Folder {
     dir: Dir,
     stat: Stat,
     below: Arc<Path>,
+    /// `None` where it is not known, or means nothing because a link led here.
     parent_mount: Option<u64>,
     was_mount_point: bool,
     ignores: IgnoreChain,
@@ -166,6 +169,7 @@ impl Folder {
             .map_err(fault(Step::OpenFolder))?;
         let stat = dir.stat().map_err(fault(Step::OpenFolder))?;
         let (parent_mount, was_mount_point, ignores) = match known {
+            Some(known) if known.is_link => (None, false, known.ignores),
             Some(known) => (known.mount, known.was_mount_point, known.ignores),
             None => (
                 parent_mount(&root.dir, &below, links),
@@ -241,7 +245,7 @@ impl Folder {
         if shared.listing.gitignore && entries.iter().any(|entry| is_ignore_file(&entry.name)) {
             self.ignores = read_ignores(&self.dir, &self.below, &self.ignores);
         }
-        let found = self.examine(visit, entries, report, path)?;
+        let found = self.sort_entries(visit, entries, report, path)?;
         // Asked last, so that an attempt that failed does not count.
         if !shared.is_first_visit(self.stat.id()) {
             send(shared, context, report, visited(item));
@@ -250,13 +254,19 @@ impl Folder {
         let known = access.catalog().files_of(item.folder)?;
         let diff = diff::compare(
             found.files,
-            &found.present,
+            &found.unsure_files,
             known,
             volume.stable_inodes.then_some(self.stat.dev),
             shared.ignore_ctime,
         );
         let known_folders = access.catalog().subfolders_of(item.folder)?;
-        let subfolders = self.match_folders(shared, &found.folders, &found.present, known_folders);
+        let subfolders = subfolders::pair(
+            &found.folders,
+            &found.unsure_folders,
+            known_folders,
+            shared.allow_empty,
+            || shared.writer.allocate_folder(),
+        );
         context.metrics().folders_listed.add(1);
         context.metrics().files_seen.add(diff.counts.files);
         context.metrics().files_unchanged.add(diff.unchanged);
@@ -284,153 +294,51 @@ impl Folder {
         Ok(entries)
     }
 
-    /// Sorts entries into files and folders in scope; remembers every name
-    /// that is present in any form, since only absence removes.
-    fn examine(
+    /// Sorts the entries by what they are. On the last attempt those that
+    /// cannot be examined are reported one by one.
+    fn sort_entries(
         &self,
         visit: &Visit<'_>,
         entries: Vec<RawEntry>,
         report: &mut ItemReport,
         path: &Path,
     ) -> Result<Found, Stop> {
+        let examiner = Examiner {
+            dir: &self.dir,
+            folder: &self.stat,
+            below: &self.below,
+            ignores: &self.ignores,
+            start_depth: visit.item.start_depth,
+            shared: visit.shared,
+        };
         let mut found = Found::default();
         for (number, entry) in entries.into_iter().enumerate() {
             if number % 1_000 == 999 {
                 visit.context.progress(0);
             }
-            match self.examine_entry(visit.shared, visit.item.start_depth, &entry) {
-                Ok(Seen::File(stat)) => found.files.push((entry.name.clone(), stat)),
-                Ok(Seen::Folder { is_link }) => found.folders.push((entry.name.clone(), is_link)),
-                Ok(Seen::OutOfScope) => {}
-                Ok(Seen::Other) => continue,
-                Err(error) => {
-                    let fault = Fault::from_io(Step::Stat, &error);
-                    if fault.class == FaultClass::Vanished {
-                        continue;
-                    }
-                    if fault.class.is_retried() && !visit.is_last_attempt {
-                        return Err(Stop::Fault(fault));
-                    }
-                    report.failures.push(Failure {
-                        place: Place {
-                            folder: visit.item.folder,
-                            name: entry.name.clone(),
-                        },
-                        path: path.join(&entry.name),
-                        again: None,
-                        fault,
-                    });
-                }
-            }
-            found.present.push(entry.name);
-        }
-        Ok(found)
-    }
-
-    fn examine_entry(
-        &self,
-        shared: &Shared,
-        start_depth: usize,
-        entry: &RawEntry,
-    ) -> io::Result<Seen> {
-        let follow = shared.listing.follow_links;
-        match entry.kind_hint {
-            Some(EntryKind::Special) => return Ok(Seen::Other),
-            Some(EntryKind::Link) if !follow => return Ok(Seen::Other),
-            Some(kind @ (EntryKind::File | EntryKind::Folder)) => {
-                let is_folder = kind == EntryKind::Folder;
-                if !self.admits(shared, &entry.name, is_folder, start_depth) {
-                    return Ok(Seen::OutOfScope);
-                }
-                if is_folder {
-                    return Ok(Seen::Folder { is_link: false });
-                }
-            }
-            Some(EntryKind::Link) | None => {}
-        }
-        let mut stat = self.dir.stat_entry(&entry.name, Links::Refuse)?;
-        let is_link = stat.kind == EntryKind::Link;
-        if is_link {
-            match self.dir.stat_entry(&entry.name, Links::Follow) {
-                Ok(target) if follow => stat = target,
-                // A link that leads nowhere is no error of the scan's.
-                _ => return Ok(Seen::Other),
-            }
-        }
-        let is_folder = stat.kind == EntryKind::Folder;
-        match stat.kind {
-            EntryKind::File | EntryKind::Folder
-                if !self.admits(shared, &entry.name, is_folder, start_depth) =>
-            {
-                Ok(Seen::OutOfScope)
-            }
-            EntryKind::Folder => Ok(Seen::Folder { is_link }),
-            EntryKind::File if shared.own_files.contains(&stat.id()) => Ok(Seen::Other),
-            // A single file mounted over another: its inode says nothing here.
-            EntryKind::File if !is_link && stat.mount != self.stat.mount => Ok(Seen::Other),
-            EntryKind::File => Ok(Seen::File(stat)),
-            EntryKind::Link | EntryKind::Special => Ok(Seen::Other),
-        }
-    }
-
-    fn admits(&self, shared: &Shared, name: &OsStr, is_folder: bool, start: usize) -> bool {
-        if shared.scope.admits_all() {
-            return true;
-        }
-        let below = self.below.join(name);
-        if is_folder {
-            shared.scope.admits_subfolder(&below, start, &self.ignores)
-        } else {
-            shared.scope.admits_file(&below, &self.ignores)
-        }
-    }
-
-    /// Pairs the subfolders found with those the catalog knows.
-    fn match_folders(
-        &self,
-        shared: &Shared,
-        found: &[(OsString, bool)],
-        present: &[OsString],
-        known: Vec<KnownFolder>,
-    ) -> Subfolders {
-        let mut result = Subfolders::default();
-        let mut known = known.into_iter().peekable();
-        let vanish = |row: KnownFolder, result: &mut Subfolders| {
-            let is_present = present
-                .binary_search_by(|name| name.as_bytes().cmp(row.name.as_bytes()))
-                .is_ok();
-            if row.removed || is_present {
-                return;
-            }
-            if row.mount_point && !shared.allow_empty {
-                // Desktops remove the folder when the disk is unplugged.
-                result.unplugged.push(row.name);
-            } else {
-                result.vanished.push(row.id);
-            }
-        };
-        for (name, is_link) in found {
-            while let Some(row) = known.next_if(|row| row.name.as_bytes() < name.as_bytes()) {
-                vanish(row, &mut result);
-            }
-            let row = known.next_if(|row| row.name == *name);
-            let id = match &row {
-                Some(row) => row.id,
-                None => shared.writer.allocate_folder(),
+            let Err(error) = examiner.sort(&entry, &mut found) else {
+                continue;
             };
-            result.all.push(Subfolder {
-                id,
-                name: name.clone(),
-                is_link: *is_link,
-                is_new: row.is_none(),
-                returned: row.as_ref().is_some_and(|row| row.removed),
-                was_mount_point: row.is_some_and(|row| row.mount_point),
+            let fault = Fault::from_io(Step::Stat, &error);
+            if fault.class == FaultClass::Vanished {
+                continue;
+            }
+            if fault.class.is_retried() && !visit.is_last_attempt {
+                return Err(Stop::Fault(fault));
+            }
+            found.unsure_files.push(entry.name.clone());
+            found.unsure_folders.push(entry.name.clone());
+            report.failures.push(Failure {
+                place: Place {
+                    folder: visit.item.folder,
+                    name: entry.name.clone(),
+                },
+                path: path.join(&entry.name),
+                again: None,
+                fault,
             });
         }
-        for row in known {
-            vanish(row, &mut result);
-        }
-        result
+        Ok(found)
     }
 
     fn record(
@@ -487,45 +395,6 @@ impl Folder {
             })
             .collect()
     }
-}
-
-/// An entry, as far as a scan cares.
-enum Seen {
-    File(Stat),
-    Folder {
-        is_link: bool,
-    },
-    /// There, but left alone.
-    OutOfScope,
-    /// Nothing a catalog row could stand for.
-    Other,
-}
-
-/// What a folder holds.
-#[derive(Default)]
-struct Found {
-    files: Vec<(OsString, Stat)>,
-    folders: Vec<(OsString, bool)>,
-    /// Every name that a row may stand for, sorted.
-    present: Vec<OsString>,
-}
-
-/// A subfolder in scope.
-struct Subfolder {
-    id: FolderId,
-    name: OsString,
-    is_link: bool,
-    is_new: bool,
-    returned: bool,
-    was_mount_point: bool,
-}
-
-#[derive(Default)]
-struct Subfolders {
-    all: Vec<Subfolder>,
-    vanished: Vec<FolderId>,
-    /// Gone together with what was mounted on them.
-    unplugged: Vec<OsString>,
 }
 
 /// The mount of a folder's parent, for folders that come from the catalog.

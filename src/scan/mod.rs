@@ -5,6 +5,7 @@ mod access;
 mod compare;
 mod diff;
 mod engine;
+mod entries;
 mod error;
 pub mod hasher;
 mod item;
@@ -21,6 +22,7 @@ mod scope;
 mod shared;
 pub mod shutdown;
 mod sources;
+mod subfolders;
 mod throttle;
 mod worker;
 

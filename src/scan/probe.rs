@@ -2,11 +2,11 @@
 //! longer than that the digest at once.
 
 use super::access::{Access, OpenError, is_in_state, is_racy, is_same};
-use super::hasher::{HEAD, Hasher, PROBE_SPAN, TAIL, probe};
+use super::hasher::{HEAD, Hasher, TAIL, probe};
 use super::item::{Failure, Item, ItemReport, Place};
 use super::pool::WorkerContext;
 use super::shared::Shared;
-use crate::catalog::{FileOutcome, FileResult, Record, WorkCopy};
+use crate::catalog::{FileOutcome, FileResult, PROBE_SPAN, Record, WorkCopy};
 use crate::fault::{Fault, Step};
 use crate::model::now_ns;
 use crate::platform::{AlignedBuffer, OpenFile};

@@ -62,7 +62,7 @@ fn push_root(text: &mut String, status: &RootStatus) {
     push(text, format_args!("    {files}, {size}, in {folders}"));
     let last = match &status.last_complete {
         Some(scan) => format!(
-            "last complete scan: {} ({})",
+            "last complete scan: {} (scan {})",
             scan.finished.map_or_else(String::new, timestamp),
             scan.id
         ),
@@ -132,18 +132,18 @@ fn push_totals(text: &mut String, status: &Status) {
         push(
             text,
             format_args!(
-                "{}, {}; keeping one of each frees {} (as of scan {})",
+                "As of scan {}: {}, {};\n    keeping one of each frees {}",
+                scan.id,
                 counted(totals.groups, "group of duplicates", "groups of duplicates"),
                 counted(totals.copies, "copy", "copies"),
-                human_size(totals.reclaimable),
-                scan.id
+                human_size(totals.reclaimable)
             ),
         );
         if totals.undetermined > 0 {
             let files = counted(totals.undetermined, "file is", "files are");
             push(
                 text,
-                format_args!("{files} undetermined: neither known duplicate nor known unique"),
+                format_args!("    {files} undetermined: neither known duplicate nor known unique"),
             );
         }
     }
@@ -151,7 +151,7 @@ fn push_totals(text: &mut String, status: &Status) {
 
 fn push_failed(text: &mut String, status: &Status, errors: &str) {
     match status.dead_letters {
-        0 => push(text, format_args!("no path failed")),
+        0 => push(text, format_args!("No path failed")),
         many => {
             let paths = counted(many, "path", "paths");
             push(text, format_args!("{paths} failed: see `{errors}`"));

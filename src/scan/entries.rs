@@ -1,0 +1,107 @@
+//! What the entries of a folder are, as far as a scan cares.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::Path;
+
+use super::scope::IgnoreChain;
+use super::shared::Shared;
+use crate::platform::{Dir, EntryKind, Links, RawEntry, Stat};
+
+/// What a folder holds. Entries that are neither (links, devices) are left
+/// out: a row of their name stands for something that is gone.
+#[derive(Default)]
+pub(super) struct Found {
+    /// Files in scope.
+    pub(super) files: Vec<(OsString, Stat)>,
+    /// Folders in scope, and whether a link leads there.
+    pub(super) folders: Vec<(OsString, bool)>,
+    /// Names whose file rows are left alone: out of scope, or unreadable.
+    pub(super) unsure_files: Vec<OsString>,
+    /// Names whose folder rows are left alone.
+    pub(super) unsure_folders: Vec<OsString>,
+}
+
+/// Looks at the entries of one folder.
+pub(super) struct Examiner<'a> {
+    pub(super) dir: &'a Dir,
+    pub(super) folder: &'a Stat,
+    pub(super) below: &'a Path,
+    pub(super) ignores: &'a IgnoreChain,
+    pub(super) start_depth: usize,
+    pub(super) shared: &'a Shared,
+}
+
+impl Examiner<'_> {
+    /// Puts an entry where it belongs, asking the system only where the
+    /// folder itself does not tell.
+    pub(super) fn sort(&self, entry: &RawEntry, found: &mut Found) -> io::Result<()> {
+        let name = &entry.name;
+        match entry.kind_hint {
+            Some(EntryKind::Special) => return Ok(()),
+            Some(EntryKind::Link) if !self.follows() => return Ok(()),
+            Some(EntryKind::Folder) => {
+                self.add_folder(name, false, found);
+                return Ok(());
+            }
+            Some(EntryKind::File) if !self.admits(name, false) => {
+                found.unsure_files.push(name.clone());
+                return Ok(());
+            }
+            Some(EntryKind::File | EntryKind::Link) | None => {}
+        }
+        let mut stat = self.dir.stat_entry(name, Links::Refuse)?;
+        let is_link = stat.kind == EntryKind::Link;
+        if is_link {
+            match self.dir.stat_entry(name, Links::Follow) {
+                Ok(target) if self.follows() => stat = target,
+                // A link that leads nowhere is no fault of the scan's.
+                _ => return Ok(()),
+            }
+        }
+        match stat.kind {
+            EntryKind::Folder => self.add_folder(name, is_link, found),
+            EntryKind::File => self.add_file(name, stat, is_link, found),
+            EntryKind::Link | EntryKind::Special => {}
+        }
+        Ok(())
+    }
+
+    fn add_folder(&self, name: &OsStr, is_link: bool, found: &mut Found) {
+        if self.admits(name, true) {
+            found.folders.push((name.to_owned(), is_link));
+        } else {
+            found.unsure_folders.push(name.to_owned());
+        }
+    }
+
+    fn add_file(&self, name: &OsStr, stat: Stat, is_link: bool, found: &mut Found) {
+        // A single file mounted over another says nothing about this folder.
+        let is_mounted_over = !is_link && stat.mount != self.folder.mount;
+        if self.shared.own_files.contains(&stat.id()) || is_mounted_over {
+            return;
+        }
+        if self.admits(name, false) {
+            found.files.push((name.to_owned(), stat));
+        } else {
+            found.unsure_files.push(name.to_owned());
+        }
+    }
+
+    fn follows(&self) -> bool {
+        self.shared.listing.follow_links
+    }
+
+    fn admits(&self, name: &OsStr, is_folder: bool) -> bool {
+        let scope = &self.shared.scope;
+        if scope.admits_all() {
+            return true;
+        }
+        let below = self.below.join(name);
+        if is_folder {
+            scope.admits_subfolder(&below, self.start_depth, self.ignores)
+        } else {
+            scope.admits_file(&below, self.ignores)
+        }
+    }
+}
