@@ -114,9 +114,12 @@ impl GroupList {
             },
             rank: 0,
         };
+        // One transaction: one snapshot, and not one commit for every group.
+        list.catalog.connection.execute_batch("BEGIN")?;
         list.collect_members()?;
         list.tally_groups()?;
         list.rank_groups()?;
+        list.catalog.connection.execute_batch("COMMIT")?;
         Ok(list)
     }
 

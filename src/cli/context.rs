@@ -31,7 +31,11 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    pub(super) fn new(config: Config, quiet: bool) -> Self {
+    pub(super) fn new(mut config: Config, quiet: bool) -> Self {
+        // Whole, so that messages and temporary files name the right folder.
+        if let Ok(absolute) = std::path::absolute(&config.db) {
+            config.db = absolute;
+        }
         let target = if quiet {
             ProgressDrawTarget::hidden()
         } else {

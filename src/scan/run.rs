@@ -106,27 +106,22 @@ pub fn run(
         engine,
         stage: Stage::List,
         adopted: 0,
+        groups: None,
         notify,
     };
     let ended = run.stages();
-    let (findings, adopted) = run.close(&ended);
+    let closed = run.close(&ended);
     writer.finish()?;
-    let interrupted = ended? == StageEnd::Interrupted;
     let reader = ReadOnly::open(&path)?;
-    let scans = scans
-        .iter()
-        .filter_map(|scan| reader.scan(*scan).transpose())
-        .collect::<Result<_, _>>()?;
-    let groups = match interrupted {
-        true => None,
-        false => Some(GroupList::build(reader, GroupFilter::default())?),
-    };
     Ok(Outcome {
-        interrupted,
-        scans,
-        findings,
-        adopted,
-        groups,
+        interrupted: ended? == StageEnd::Interrupted,
+        scans: scans
+            .iter()
+            .filter_map(|scan| reader.scan(*scan).transpose())
+            .collect::<Result<_, _>>()?,
+        findings: closed.findings,
+        adopted: closed.adopted,
+        groups: closed.groups,
         elapsed: began.elapsed(),
     })
 }
@@ -144,6 +139,7 @@ struct Run<'a> {
     engine: Engine,
     stage: Stage,
     adopted: u64,
+    groups: Option<GroupList>,
     notify: &'a mut dyn FnMut(Notice),
 }
 
@@ -255,8 +251,9 @@ impl Run<'_> {
     /// Adds up, and completes the scans.
     fn settle(&mut self) -> Result<StageEnd, ScanError> {
         self.enter(Stage::Settle)?;
-        let totals = GroupList::build(self.reader()?, GroupFilter::default())?.totals();
-        self.writer.complete(self.scans.clone(), totals)?;
+        let groups = GroupList::build(self.reader()?, GroupFilter::default())?;
+        self.writer.complete(self.scans.clone(), groups.totals())?;
+        self.groups = Some(groups);
         Ok(StageEnd::Finished)
     }
 
@@ -287,7 +284,7 @@ impl Run<'_> {
     }
 
     /// Ends the workers; marks the scans interrupted unless they are done.
-    fn close(self, ended: &Result<StageEnd, ScanError>) -> (Findings, u64) {
+    fn close(self, ended: &Result<StageEnd, ScanError>) -> Closed {
         let findings = self.engine.stop(Instant::now() + self.limits.shutdown);
         if !matches!(ended, Ok(StageEnd::Finished)) {
             for scan in &self.scans {
@@ -297,8 +294,19 @@ impl Run<'_> {
                     .ok();
             }
         }
-        (findings, self.adopted)
+        Closed {
+            findings,
+            adopted: self.adopted,
+            groups: self.groups,
+        }
     }
+}
+
+/// What is left of a run when its workers are gone.
+struct Closed {
+    findings: Findings,
+    adopted: u64,
+    groups: Option<GroupList>,
 }
 
 /// Opens every root that can be read; says which cannot. Roots that this run
