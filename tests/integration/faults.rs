@@ -260,3 +260,45 @@ fn a_folder_that_cannot_be_read_whole_takes_nothing_away() {
     env.run("errors").ok().keeps_quiet_about("tree/sub");
     assert_eq!(env.groups(), before);
 }
+
+#[test]
+fn a_catalog_that_cannot_be_written_ends_the_scan_in_time() {
+    if !has_strace() {
+        skip!("no strace to make writes fail");
+    }
+    for from in [3, 10, 25] {
+        let env = TestEnv::new();
+        for number in 0..200 {
+            env.file(
+                format!("tree/{}/{number}", number % 20),
+                (number / 2).to_string(),
+            );
+        }
+        let mut command = env.bare_command("timeout");
+        command
+            .args([
+                "-s",
+                "KILL",
+                "20",
+                "strace",
+                "-f",
+                "-qq",
+                "-o",
+                "/dev/null",
+                "-P",
+            ])
+            .arg(env.path("data/catalog.db-wal"))
+            .args(["-e", "trace=pwrite64", "-e"])
+            .arg(format!("inject=pwrite64:error=EIO:when={from}+"))
+            .arg(env!("CARGO_BIN_EXE_dupescan"))
+            .arg("--db")
+            .arg(env.db())
+            .args(["scan", "tree", "--batch-rows", "5"]);
+        let run = env.finish(command);
+        assert_eq!(run.exit, Some(3), "from write {from}: {}", run.describe());
+        let run = run.complains("catalog");
+        assert!(run.elapsed < Duration::from_secs(10), "{}", run.describe());
+        env.run("scan tree").ok();
+        assert_eq!(env.groups(), oracle::groups(&env.path(""), &["tree"]));
+    }
+}

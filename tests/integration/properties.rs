@@ -324,9 +324,9 @@ impl World {
                 self.apply(edit, parts);
             }
             // This one goes on with what was listed before the last edits ...
-            self.env
-                .run(&format!("scan {paths} {}", round.options))
-                .ok();
+            let run = self.env.run(&format!("scan {paths} {}", round.options));
+            let errors = self.env.run("errors").out();
+            assert_eq!(run.exit, Some(0), "{}\n{errors}", run.describe());
         }
         // ... and this one sees them all.
         self.scan(paths, round.options);

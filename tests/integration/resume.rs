@@ -209,6 +209,15 @@ fn only_missing_work_is_done_again() {
 }
 
 #[test]
+fn a_resumed_scan_counts_every_file_once() {
+    let env = tree();
+    stopped_with_digests(&env, HASHING);
+    // 60 folders with 10 files each, and the large ones.
+    env.run("resume").ok().says("Scanned 624 files");
+    assert_eq!(env.last_scan("files"), 624);
+}
+
+#[test]
 fn restart_lists_afresh_and_keeps_digests() {
     let env = tree();
     env.settle_clock();
@@ -277,6 +286,33 @@ fn names_that_came_and_went_since_the_stop_are_seen() {
         .file("tree/2/new-folder/new", "brand new");
     env.run("resume").ok();
     assert_eq!(env.groups(), oracle::groups(&env.path(""), &["tree"]));
+}
+
+#[test]
+fn a_folder_that_became_something_else_since_the_stop_is_no_error() {
+    for what in ["file", "link", "nothing"] {
+        let env = tree();
+        stopped_with_digests(&env, HASHING);
+        env.remove("tree/7/sub");
+        match what {
+            "file" => env.file("tree/7/sub", "small content number 1"),
+            "link" => env.symlink("../8/sub", "tree/7/sub"),
+            _ => &env,
+        };
+        let run = env.run("resume");
+        let errors = env.run("errors").ok().out();
+        assert_eq!(
+            run.exit,
+            Some(0),
+            "it is a {what} now: {}\n{errors}",
+            run.describe()
+        );
+        assert_eq!(
+            env.groups(),
+            oracle::groups(&env.path(""), &["tree"]),
+            "{what}"
+        );
+    }
 }
 
 #[test]
