@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Receiver, Sender, bounded, select};
 use rusqlite::{Connection, Transaction};
 
 use super::apply::{Sums, apply};
@@ -48,6 +48,7 @@ pub struct Writer {
 #[derive(Clone)]
 pub struct WriterHandle {
     sender: Sender<Message>,
+    died: Receiver<()>,
     next_folder: Arc<AtomicI64>,
 }
 
@@ -80,6 +81,7 @@ impl Writer {
         Ok(Self {
             handle: WriterHandle {
                 sender,
+                died: died.clone(),
                 next_folder: Arc::new(AtomicI64::new(highest + 1)),
             },
             thread,
@@ -121,7 +123,7 @@ impl WriterHandle {
     pub fn flush(&self) -> Result<(), CatalogError> {
         let (reply, done) = bounded(1);
         self.post(Message::Flush(reply))?;
-        done.recv().map_err(|_| CatalogError::WriterGone)
+        self.answer(&done)
     }
 
     /// Runs `task` after everything sent before, in a transaction of its own,
@@ -138,8 +140,17 @@ impl WriterHandle {
             value_in.send(value).map_err(|_| CatalogError::WriterGone)
         });
         self.post(Message::Task(task, reply))?;
-        done.recv().map_err(|_| CatalogError::WriterGone)??;
+        self.answer(&done)??;
         value_out.recv().map_err(|_| CatalogError::WriterGone)
+    }
+
+    /// Waits for a reply, or for the writer's end: a message that the thread
+    /// never took keeps its reply channel open.
+    fn answer<T>(&self, reply: &Receiver<T>) -> Result<T, CatalogError> {
+        select! {
+            recv(reply) -> value => value.map_err(|_| CatalogError::WriterGone),
+            recv(self.died) -> _ => reply.try_recv().map_err(|_| CatalogError::WriterGone),
+        }
     }
 
     /// An id for a folder that the catalog does not know yet.
@@ -252,5 +263,65 @@ impl Batcher {
         self.connection
             .query_row(&format!("PRAGMA wal_checkpoint({kind})"), [], |_| Ok(()))?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Algorithm, ScanId};
+
+    fn start(folder: &std::path::Path) -> Writer {
+        let path = folder.join("catalog.db");
+        let catalog = Exclusive::open_or_create(&path, "scan", Algorithm::Sha256).unwrap();
+        Writer::start(catalog, 1_000, Duration::from_millis(250)).unwrap()
+    }
+
+    /// A record that breaks a constraint when it is applied.
+    fn poison() -> Record {
+        Record::Fault(Box::new(crate::catalog::FaultRecord {
+            scan: ScanId(1),
+            folder: FolderId(99),
+            name: "x".into(),
+            fault: crate::fault::Fault::internal("test"),
+            attempts: 1,
+            first_at: crate::model::Timestamp(0),
+        }))
+    }
+
+    #[test]
+    fn a_dead_writer_answers_every_caller() {
+        let folder = tempfile::tempdir().unwrap();
+        let writer = start(folder.path());
+        let handle = writer.handle();
+        handle.send(poison()).unwrap();
+        // Whichever of these the thread still takes, none waits for ever.
+        let callers: Vec<_> = (0..8)
+            .map(|_| {
+                let handle = handle.clone();
+                std::thread::spawn(move || handle.flush().is_err())
+            })
+            .collect();
+        for caller in callers {
+            assert!(caller.join().unwrap());
+        }
+        assert!(writer.died().recv().is_err());
+        assert!(handle.send(poison()).is_err());
+        let error = writer.finish().unwrap_err().to_string();
+        assert!(error.contains("constraint"), "{error}");
+    }
+
+    #[test]
+    fn a_failed_task_leaves_the_writer_alive() {
+        let folder = tempfile::tempdir().unwrap();
+        let writer = start(folder.path());
+        let handle = writer.handle();
+        let failed = handle.run(|transaction| {
+            transaction.execute("UPDATE catalog SET unsettled = 7", [])?;
+            Ok(())
+        });
+        assert!(failed.is_err());
+        handle.flush().unwrap();
+        writer.finish().unwrap();
     }
 }

@@ -122,6 +122,11 @@ mod tests {
         let path = root.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, "content").unwrap();
+        entry(root, name)
+    }
+
+    fn entry(root: &Path, name: &str) -> CopyEntry {
+        let path = root.join(name);
         let stat = Dir::open_root(path.parent().unwrap())
             .and_then(|dir| dir.stat_entry(path.file_name().unwrap(), Links::Refuse))
             .unwrap();
@@ -179,11 +184,13 @@ mod tests {
     fn a_copy_lives_on_under_its_other_names() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
-        let mut first = copy(root, "a");
-        first.links = ["c", "d", "e"].map(|name| root.join(name)).to_vec();
-        fs::hard_link(root.join("a"), root.join("d")).unwrap();
-        fs::hard_link(root.join("a"), root.join("e")).unwrap();
-        fs::remove_file(root.join("a")).unwrap();
+        copy(root, "d");
+        fs::hard_link(root.join("d"), root.join("e")).unwrap();
+        let first = CopyEntry {
+            path: root.join("a"),
+            links: ["c", "d", "e"].map(|name| root.join(name)).to_vec(),
+            ..entry(root, "d")
+        };
         let second = copy(root, "b");
         assert_eq!(names(root, vec![first, second]), ["b", "d = e"]);
     }

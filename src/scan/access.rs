@@ -6,6 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustix::io::Errno;
+
 use crate::catalog::{CatalogError, FileState, FolderPaths, ReadOnly, WorkCopy};
 use crate::fault::{Fault, FaultClass, Step};
 use crate::model::{FileMeta, FolderId, RootId};
@@ -78,7 +80,7 @@ impl Access {
     pub(super) fn root(&self, root: RootId) -> io::Result<&OpenRoot> {
         self.roots
             .get(&root)
-            .ok_or_else(|| io::Error::from(rustix::io::Errno::NODEV))
+            .ok_or_else(|| io::Error::from(Errno::NODEV))
     }
 
     /// The root of a catalogued folder and its path below it.
@@ -172,16 +174,24 @@ pub(super) fn join(top: &Path, below: &Path) -> PathBuf {
 /// Opening reports a file that was replaced by something else through the
 /// error numbers of what it now is.
 fn file_fault(step: Step, error: &io::Error) -> Fault {
-    use rustix::io::Errno;
     match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::LOOP | Errno::ISDIR | Errno::NXIO) if step == Step::Open => {
             Fault::not_a_file(step)
         }
-        Some(Errno::LOOP | Errno::NOTDIR) if step == Step::OpenFolder => Fault {
-            class: FaultClass::Vanished,
-            ..Fault::from_io(step, error)
-        },
+        _ if step == Step::OpenFolder => folder_fault(error),
         _ => Fault::from_io(step, error),
+    }
+}
+
+/// A folder that a link or a file has taken the place of is gone.
+pub(super) fn folder_fault(error: &io::Error) -> Fault {
+    let fault = Fault::from_io(Step::OpenFolder, error);
+    match error.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::LOOP | Errno::NOTDIR) => Fault {
+            class: FaultClass::Vanished,
+            ..fault
+        },
+        _ => fault,
     }
 }
 

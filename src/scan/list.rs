@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::access::{Access, join};
+use super::access::{Access, folder_fault, join};
 use super::diff::{self, Diff};
 use super::entries::{Examiner, Found};
 use super::item::{Failure, FromParent, Item, ItemReport, ListItem, Origin, Place};
@@ -166,7 +166,7 @@ impl Folder {
         let dir = root
             .dir
             .open_beneath(&*below, links)
-            .map_err(fault(Step::OpenFolder))?;
+            .map_err(|error| Stop::Fault(folder_fault(&error)))?;
         let stat = dir.stat().map_err(fault(Step::OpenFolder))?;
         let (parent_mount, was_mount_point, ignores) = match known {
             Some(known) if known.is_link => (None, false, known.ignores),
@@ -382,10 +382,14 @@ impl Folder {
         }))
     }
 
+    /// The subfolders to list next. Those that a resumed scan knew before are
+    /// looked at by way of the catalog.
     fn children(&self, item: &ListItem, subfolders: &Subfolders) -> Vec<ListItem> {
+        let is_repeat = matches!(item.origin, Origin::Listed);
         subfolders
             .all
             .iter()
+            .filter(|folder| !is_repeat || folder.is_new || folder.returned)
             .map(|folder| ListItem {
                 scan: item.scan,
                 root: item.root,

@@ -183,7 +183,7 @@ impl Run<'_> {
                 seeds,
                 self.reader()?,
                 self.writer.clone(),
-            )?;
+            );
             if self.engine.run_stage(&mut source)? == StageEnd::Interrupted {
                 return Ok(StageEnd::Interrupted);
             }

@@ -39,6 +39,9 @@ pub(super) struct ListSource {
     /// that a folder gets its real path where it has one in the root.
     links: Vec<ListItem>,
     path_bytes: usize,
+    /// Starting points still to be visited, one after the other: one may lie
+    /// below another, and no folder is listed twice at a time.
+    seeds: Vec<FolderId>,
     /// Whether the catalog may know folders that are not in memory.
     has_more: bool,
     /// Folders listed before the stop are looked at again, in id order.
@@ -54,7 +57,7 @@ impl ListSource {
         seeds: Seeds,
         catalog: ReadOnly,
         writer: WriterHandle,
-    ) -> Result<Self, ScanError> {
+    ) -> Self {
         let mut source = Self {
             scan,
             root,
@@ -64,20 +67,19 @@ impl ListSource {
             stack: Vec::new(),
             links: Vec::new(),
             path_bytes: 0,
+            seeds: Vec::new(),
             has_more: false,
             recheck_after: None,
         };
         match seeds {
-            Seeds::Folders(folders) => source.push_all(folders, &Origin::Catalog),
+            Seeds::Folders(folders) => source.seeds = folders,
             Seeds::Unfinished(start) => {
+                source.seeds = vec![start];
                 source.has_more = true;
                 source.recheck_after = Some(FolderId(0));
-                if source.catalog.folder(start)?.visited_in != Some(scan) {
-                    source.push_all(vec![start], &Origin::Catalog);
-                }
             }
         }
-        Ok(source)
+        source
     }
 
     fn push_all(&mut self, folders: Vec<FolderId>, origin: &Origin) {
@@ -136,11 +138,17 @@ impl Source for ListSource {
     }
 
     fn refill(&mut self) -> Result<bool, ScanError> {
+        // What is visited and what is pending is derived from what is committed.
+        self.writer.flush()?;
+        while let Some(seed) = self.seeds.pop() {
+            if self.catalog.folder(seed)?.visited_in != Some(self.scan) {
+                self.push_all(vec![seed], &Origin::Catalog);
+                return Ok(true);
+            }
+        }
         if !self.has_more {
             return Ok(false);
         }
-        // "Pending" is derived from what is committed.
-        self.writer.flush()?;
         let pending = self.catalog.pending_folders(self.scan, self.root, PAGE)?;
         self.has_more = !pending.is_empty();
         self.push_all(pending, &Origin::Catalog);
