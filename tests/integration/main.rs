@@ -1,1 +1,33 @@
-//! Integration tests.
+//! The integration tests: one binary, a module per command, and the
+//! environment they share.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::cast_possible_truncation,
+    reason = "a test that meets something unexpected has to stop"
+)]
+
+mod backup;
+mod config;
+mod env;
+mod errors;
+mod exit_codes;
+mod faults;
+mod forget;
+mod generate;
+mod layers;
+mod names;
+mod oracle;
+mod properties;
+mod purge;
+mod report;
+mod report_json;
+mod rescan;
+mod resume;
+mod roots;
+mod run;
+mod scan;
+mod scan_options;
+mod source;
+mod status;
+mod verify;

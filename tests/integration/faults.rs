@@ -1,0 +1,262 @@
+//! What goes wrong while a scan runs: files that change, vanish or cannot be
+//! read, disks that are full, limits that are low.
+
+use std::fs;
+use std::process::Command;
+use std::time::Duration;
+
+use crate::env::{TestEnv, skip};
+use crate::oracle;
+use crate::report_json::expected;
+
+fn has_strace() -> bool {
+    Command::new("strace")
+        .args(["-o", "/dev/null", "true"])
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+/// A scan with an error injected into a system call on one file.
+fn inject(env: &TestEnv, file: &str, fault: &str, line: &str) -> crate::run::Run {
+    let mut command = env.bare_command("strace");
+    command
+        .args(["-f", "-qq", "-o", "/dev/null", "-P"])
+        .arg(env.path(file))
+        .args([
+            "-e",
+            "trace=read,pread64,getdents64,openat,newfstatat,fstat,statx",
+            "-e",
+        ])
+        .arg(format!("inject={fault}"))
+        .arg(env!("CARGO_BIN_EXE_dupescan"))
+        .arg("--db")
+        .arg(env.db())
+        .args(line.split_whitespace());
+    env.finish(command)
+}
+
+#[test]
+fn a_read_error_is_a_dead_letter_never_a_digest() {
+    if !has_strace() {
+        skip!("no strace to make reads fail");
+    }
+    let env = TestEnv::new();
+    env.random("tree/a", 1, 300_000)
+        .copy("tree/a", "tree/b")
+        .copy("tree/a", "tree/bad");
+    let run = inject(
+        &env,
+        "tree/bad",
+        "read,pread64:error=EIO:when=2+",
+        "scan tree --backoff 10ms",
+    );
+    run.code(1).mentions(" errors");
+    assert_eq!(env.groups(), expected(&[&["tree/a", "tree/b"]]));
+    env.run("errors")
+        .ok()
+        .says(env.path("tree/bad").to_str().unwrap())
+        .says("disk");
+    let digest: Option<Vec<u8>> =
+        env.sql("SELECT digest FROM files WHERE name = CAST('bad' AS BLOB)");
+    assert_eq!(digest, None);
+    // The disk recovers.
+    env.run("retry").ok();
+    assert_eq!(env.groups(), oracle::groups(&env.path(""), &["tree"]));
+    env.run("errors").ok().keeps_quiet_about("tree/bad");
+}
+
+#[test]
+fn a_passing_read_error_is_tried_again() {
+    if !has_strace() {
+        skip!("no strace to make reads fail");
+    }
+    let env = TestEnv::new();
+    env.random("tree/a", 1, 300_000).copy("tree/a", "tree/b");
+    let run = inject(
+        &env,
+        "tree/b",
+        "read,pread64:error=EIO:when=1",
+        "scan tree --backoff 10ms",
+    );
+    run.ok();
+    assert_eq!(env.groups(), expected(&[&["tree/a", "tree/b"]]));
+    env.run("errors").ok().keeps_quiet_about("tree/b");
+}
+
+#[test]
+fn without_retries_the_first_error_counts() {
+    if !has_strace() {
+        skip!("no strace to make reads fail");
+    }
+    let env = TestEnv::new();
+    env.random("tree/a", 1, 300_000).copy("tree/a", "tree/b");
+    inject(
+        &env,
+        "tree/b",
+        "read,pread64:error=EIO:when=1",
+        "scan tree --retries 0",
+    )
+    .code(1);
+    env.run("errors")
+        .ok()
+        .says(env.path("tree/b").to_str().unwrap());
+    env.run("scan tree").ok();
+    assert_eq!(env.groups(), expected(&[&["tree/a", "tree/b"]]));
+}
+
+#[test]
+fn files_that_change_under_the_scan_never_make_false_groups() {
+    let env = TestEnv::new();
+    for number in 0..40 {
+        env.random(format!("tree/{number}"), number / 2, 60_000);
+    }
+    let mut scan = env.start("scan tree --bwlimit 2M --backoff 10ms");
+    let mut turn = 0_u64;
+    while scan.is_running() {
+        turn += 1;
+        let name = format!("tree/{}", turn % 40);
+        match turn % 4 {
+            0 => env.flip(&name, 30_000),
+            1 => env.append(&name, "x"),
+            2 => env.flip_secretly(&name, 100),
+            _ => env.remove(&name).random(&name, turn, 60_000),
+        };
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let run = scan.wait();
+    assert!(matches!(run.exit, Some(0 | 1)), "{}", run.describe());
+    // At rest, the next scan has the truth.
+    env.run("scan tree").ok();
+    assert_eq!(env.groups(), oracle::groups(&env.path(""), &["tree"]));
+}
+
+#[test]
+fn files_that_vanish_under_the_scan_are_no_error() {
+    let env = TestEnv::new();
+    for number in 0..60 {
+        env.random(format!("tree/{}/{number}", number % 3), number / 2, 40_000);
+    }
+    let mut scan = env.start("scan tree --bwlimit 1M --workers 1");
+    let listed = || {
+        env.db().exists()
+            && env.run("status").exit == Some(0)
+            && env.sql::<i64>("SELECT count(*) FROM files") == 60
+    };
+    assert!(scan.wait_until(listed));
+    for number in (0..60).step_by(3) {
+        env.remove(format!("tree/{}/{number}", number % 3));
+    }
+    scan.wait().ok();
+    env.run("errors")
+        .ok()
+        .keeps_quiet_about(env.path("tree").to_str().unwrap());
+    env.run("scan tree").ok();
+    assert_eq!(env.groups(), oracle::groups(&env.path(""), &["tree"]));
+}
+
+#[test]
+fn a_full_disk_under_the_catalog_stops_cleanly_and_is_resumed() {
+    let env = TestEnv::new();
+    for number in 0..6_000 {
+        env.file(
+            format!("tree/{}/with-a-rather-long-name-{number}", number % 50),
+            (number / 2).to_string(),
+        );
+    }
+    let script = "mount -t tmpfs -o size=400k none data; $DUPESCAN scan tree && exit 50 || code=$?; \
+                  mount -o remount,size=100m data; $DUPESCAN verify; $DUPESCAN resume; \
+                  $DUPESCAN report --format json > report.json; $DUPESCAN verify; exit $code";
+    let Some(run) = env.run_with_mounts(script) else {
+        skip!("mounting is not permitted");
+    };
+    let run = run.code(3);
+    let said = run.err();
+    assert!(
+        said.contains("full") || said.contains("space"),
+        "{}",
+        run.describe()
+    );
+    let report: serde_json::Value =
+        serde_json::from_slice(&fs::read(env.path("report.json")).unwrap()).unwrap();
+    let found = crate::report_json::groups(&report, &env.path(""));
+    assert_eq!(found, oracle::groups(&env.path(""), &["tree"]));
+}
+
+#[test]
+fn a_read_only_catalog_answers_but_is_not_scanned_into() {
+    let env = TestEnv::new();
+    env.file("tree/a", "x").file("tree/b", "x");
+    env.run("scan tree").ok();
+    let script = "mount --bind data data; mount -o remount,ro,bind data; \
+                  $DUPESCAN report --format fdupes; $DUPESCAN status > /dev/null; \
+                  $DUPESCAN scan tree && exit 50 || exit $?";
+    let Some(run) = env.run_with_mounts(script) else {
+        skip!("mounting is not permitted");
+    };
+    run.code(3)
+        .says(env.path("tree/a").to_str().unwrap())
+        .complains("Read-only");
+}
+
+#[test]
+fn few_file_descriptors_are_enough() {
+    let env = TestEnv::new();
+    for number in 0..300 {
+        env.random(
+            format!("tree/{}/{number}", number % 20),
+            number / 150,
+            40_000,
+        );
+    }
+    let script = format!(
+        "ulimit -n 64; exec {} --db {} scan tree --workers 8",
+        env!("CARGO_BIN_EXE_dupescan"),
+        env.db().display()
+    );
+    let mut command = env.bare_command("bash");
+    command.args(["-c", &script]);
+    env.finish(command).ok();
+    assert_eq!(env.groups(), oracle::groups(&env.path(""), &["tree"]));
+}
+
+#[test]
+fn a_huge_sparse_file_can_be_interrupted() {
+    let env = TestEnv::new();
+    env.sparse("tree/a", 1 << 36).sparse("tree/b", 1 << 36);
+    let mut scan = env.start("scan tree");
+    assert!(scan.wait_until(|| env.db().exists() && env.run("status").out().contains("running")));
+    std::thread::sleep(Duration::from_millis(100));
+    let asked = std::time::Instant::now();
+    scan.signal(rustix::process::Signal::INT);
+    let run = scan.wait();
+    assert!(matches!(run.exit, Some(0 | 130)), "{}", run.describe());
+    assert!(
+        asked.elapsed() < Duration::from_secs(5),
+        "{}",
+        run.describe()
+    );
+}
+
+#[test]
+fn a_folder_that_cannot_be_read_whole_takes_nothing_away() {
+    if !has_strace() {
+        skip!("no strace to make reads fail");
+    }
+    let env = TestEnv::new();
+    env.file("tree/a", "x")
+        .file("tree/sub/b", "x")
+        .file("tree/sub/c", "x");
+    env.run("scan tree").ok();
+    let before = env.groups();
+    let fault = "getdents64:error=EIO:when=1+";
+    inject(&env, "tree/sub", fault, "scan tree --backoff 10ms").code(1);
+    assert_eq!(env.groups(), before);
+    let flagged: i64 = env.sql("SELECT count(*) FROM files WHERE removed_in IS NOT NULL");
+    assert_eq!(flagged, 0);
+    env.run("errors")
+        .ok()
+        .says(env.path("tree/sub").to_str().unwrap());
+    env.run("retry").ok();
+    env.run("errors").ok().keeps_quiet_about("tree/sub");
+    assert_eq!(env.groups(), before);
+}

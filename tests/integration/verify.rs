@@ -1,0 +1,168 @@
+//! `dupescan verify`, and what every command does with a broken catalog. That
+//! sound catalogs pass is checked after every test of this suite.
+
+use std::fs;
+
+use crate::env::TestEnv;
+use crate::report_json::expected;
+
+fn spoil(env: &TestEnv, sql: &str) {
+    let connection = rusqlite::Connection::open(env.db()).unwrap();
+    connection
+        .pragma_update(None, "foreign_keys", false)
+        .unwrap();
+    connection
+        .pragma_update(None, "ignore_check_constraints", true)
+        .unwrap();
+    connection.execute_batch(sql).unwrap();
+}
+
+fn scanned() -> TestEnv {
+    let env = TestEnv::new();
+    env.file("tree/a", "x")
+        .file("tree/sub/b", "x")
+        .file("tree/sub/c", "y");
+    env.run("scan tree").ok();
+    env
+}
+
+#[test]
+fn a_sound_catalog_is_called_so() {
+    let env = scanned();
+    env.run("verify").ok();
+    env.run("verify --repair").ok();
+    assert_eq!(env.groups(), expected(&[&["tree/a", "tree/sub/b"]]));
+}
+
+#[test]
+fn problems_are_named_and_repaired() {
+    for (what, sql) in [
+        (
+            "counter",
+            "UPDATE roots SET files = files + 7, bytes = bytes + 1",
+        ),
+        (
+            "orphan file",
+            "INSERT INTO files (folder, name, size, allocated, mtime_ns, ctime_ns, nlink, first_scan) VALUES (4711, x'61', 1, 1, 0, 0, 1, 1)",
+        ),
+        (
+            "orphan folder",
+            "INSERT INTO folders (id, root, parent, name, first_scan) VALUES (4711, 99, 4712, x'61', 1)",
+        ),
+    ] {
+        let env = scanned();
+        spoil(&env, sql);
+        let run = env.run("verify").code(1);
+        assert!(
+            run.out().lines().count() + run.err().lines().count() > 0,
+            "{what}"
+        );
+        let repair = env.run("verify --repair");
+        assert!(
+            matches!(repair.exit, Some(0 | 1)),
+            "{what}: {}",
+            repair.describe()
+        );
+        env.run("verify").ok();
+        assert_eq!(
+            env.groups(),
+            expected(&[&["tree/a", "tree/sub/b"]]),
+            "{what}"
+        );
+    }
+}
+
+#[test]
+fn verify_does_not_change_what_it_is_not_asked_to() {
+    let env = scanned();
+    spoil(&env, "UPDATE roots SET files = files + 7");
+    for _ in 0..2 {
+        env.run("verify").code(1);
+    }
+    env.run("verify --repair");
+}
+
+#[test]
+fn broken_catalogs_are_refused_and_stay_as_they_are() {
+    for name in ["not-a-database", "foreign", "newer", "truncated"] {
+        for line in [
+            "scan tree",
+            "report",
+            "status",
+            "errors",
+            "verify --repair",
+            "purge",
+            "resume",
+        ] {
+            let env = TestEnv::new();
+            env.fixture("catalogs", "data")
+                .file("tree/a", "x")
+                .use_db(&format!("data/{name}.db"));
+            env.catalog_is_broken_on_purpose();
+            let before = fs::read(env.db()).unwrap();
+            let run = env.run(line);
+            let allowed = if line.starts_with("verify") {
+                [1, 3]
+            } else {
+                [3, 3]
+            };
+            assert!(
+                run.exit.is_some_and(|code| allowed.contains(&code)),
+                "{}",
+                run.describe()
+            );
+            if line != "verify --repair" {
+                run.complains(&format!("{name}.db"));
+            }
+            assert_eq!(fs::read(env.db()).unwrap(), before, "{line} changed {name}");
+        }
+    }
+}
+
+#[test]
+fn messages_about_a_broken_catalog_say_what_it_is() {
+    let env = TestEnv::new();
+    env.fixture("catalogs", "data");
+    for (name, words) in [
+        ("not-a-database", "not a database"),
+        ("foreign", "not a dupescan catalog"),
+        ("newer", "newer dupescan"),
+        ("truncated", "malformed"),
+    ] {
+        env.use_db(&format!("data/{name}.db"))
+            .catalog_is_broken_on_purpose();
+        let message = env.run("report").refused(3);
+        assert!(message.contains(words), "{message}");
+        assert!(message.contains(&format!("{name}.db")), "{message}");
+    }
+}
+
+#[test]
+fn damage_that_only_a_query_meets_is_found_too() {
+    let env = TestEnv::new();
+    env.fixture("catalogs", "data")
+        .use_db("data/flipped.db")
+        .catalog_is_broken_on_purpose();
+    let run = env.run("verify");
+    assert!(matches!(run.exit, Some(1 | 3)), "{}", run.describe());
+    run.mentions("malformed");
+    let run = env.run("report --format json");
+    assert_eq!(run.exit, Some(3), "{}", run.describe());
+}
+
+#[test]
+fn an_old_catalog_file_of_no_bytes_becomes_a_catalog() {
+    let env = TestEnv::new();
+    env.file("data/catalog.db", "")
+        .file("tree/a", "x")
+        .file("tree/b", "x");
+    env.run("scan tree").ok();
+    assert_eq!(env.groups(), expected(&[&["tree/a", "tree/b"]]));
+}
+
+#[test]
+fn verify_without_a_catalog_says_so() {
+    let env = TestEnv::new();
+    let message = env.run("verify").refused(3);
+    assert!(message.contains("no catalog"), "{message}");
+}
