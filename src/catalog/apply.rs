@@ -143,7 +143,9 @@ fn upsert_file(
          ON CONFLICT (folder, name) DO UPDATE SET
              size = excluded.size, allocated = excluded.allocated,
              mtime_ns = excluded.mtime_ns, ctime_ns = excluded.ctime_ns,
-             ino = excluded.ino, nlink = excluded.nlink, removed_in = NULL"
+             ino = excluded.ino, nlink = excluded.nlink, removed_in = NULL,
+             -- Others may have joined its class while it was away.
+             settled_in = CASE WHEN files.removed_in IS NULL THEN files.settled_in END"
     } else {
         "INSERT INTO files (folder, name, size, allocated, mtime_ns, ctime_ns, ino, nlink, first_scan)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)

@@ -230,6 +230,10 @@ impl Run<'_> {
         self.enter(Stage::Hash)?;
         let candidates = Candidates::to_hash(self.reader()?, &self.selection())?;
         if candidates.files > 0 {
+        if self.is_some_root_offline()? {
+            let online = self.shared.roots.keys().copied().collect();
+            self.writer.reopen_offline(online)?;
+        }
             self.metrics.bytes_to_hash.add(candidates.bytes);
             (self.notify)(Notice::ToRead(candidates.files, candidates.bytes));
         }
@@ -239,6 +243,13 @@ impl Run<'_> {
 
     /// Files that changed in every pass become dead letters.
     fn give_up_changing(&mut self) -> Result<(), ScanError> {
+    fn is_some_root_offline(&self) -> Result<bool, CatalogError> {
+        let roots = self.reader()?.roots()?;
+        Ok(roots
+            .iter()
+            .any(|root| !self.shared.roots.contains_key(&root.id)))
+    }
+
         for name in std::mem::take(&mut self.engine.findings.changed) {
             let fault = Fault::changed(Step::Read);
             self.engine
