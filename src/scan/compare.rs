@@ -176,7 +176,7 @@ impl<'c> Reading<'c> {
     fn read(&mut self, member: usize, chunk: &mut [u8], offset: u64) -> io::Result<bool> {
         let length = chunk.len() as u64;
         if let Some(throttle) = &self.shared.throttle {
-            throttle.take(length, self.context.shutdown());
+            throttle.take(length, self.context.shutdown(), || self.context.progress(0));
         }
         let read = self.members[member].file.read_at(chunk, offset)? as u64;
         self.bytes_read += read;

@@ -39,7 +39,8 @@ pub(super) fn probe_batch(
             None => continue,
         };
         if let Some(throttle) = &shared.throttle {
-            throttle.take(copy.state.size.min(PROBE_SPAN), context.shutdown());
+            let bytes = copy.state.size.min(PROBE_SPAN);
+            throttle.take(bytes, context.shutdown(), || context.progress(0));
         }
         let began = now_ns();
         match read_probe(&opened, copy, shared, buffer, began) {
