@@ -146,12 +146,18 @@ struct Run<'a> {
 impl Run<'_> {
     /// The stages in order, each ended by a commit of all it learned.
     fn stages(&mut self) -> Result<StageEnd, ScanError> {
-        if self.list()? == StageEnd::Interrupted {
-            return Ok(StageEnd::Interrupted);
+        match self.all_stages() {
+            // A long query that shutdown stopped.
+            Err(ScanError::Catalog(error)) if error.is_interrupted() => Ok(StageEnd::Interrupted),
+            other => other,
         }
-        let result = match self.options().mode {
-            Mode::Folders => Ok(StageEnd::Finished),
-            Mode::All | Mode::Files => self.resolve(),
+    }
+
+    fn all_stages(&mut self) -> Result<StageEnd, ScanError> {
+        let listed = self.list()?;
+        let resolved = match self.options().mode {
+            Mode::All | Mode::Files if listed == StageEnd::Finished => self.resolve()?,
+            _ => listed,
         };
         let result = result.and_then(|end| match end {
             StageEnd::Finished => self.settle(),
