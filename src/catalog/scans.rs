@@ -321,9 +321,10 @@ impl ReadOnly {
             .optional()?)
     }
 
-    /// Scans that are neither complete nor given up, oldest first.
+    /// Scans that are neither complete nor given up, oldest first. A retry is
+    /// none: what it did not get to is still a dead letter.
     pub fn unfinished_scans(&self) -> Result<Vec<ScanRow>, CatalogError> {
-        self.scans_where("state IN ('running', 'interrupted') ORDER BY id")
+        self.scans_where("state IN ('running', 'interrupted') AND mode <> 'retry' ORDER BY id")
     }
 
     /// The newest scans, newest first.
