@@ -122,6 +122,9 @@ impl Plan {
         let mut found = Vec::new();
         for path in outermost(resolve_all(&request.paths, &known)?) {
             let (_, volume) = examine(&path, &known, request, &volumes)?;
+            if !request.allow_empty {
+                check_inner(&path, &known, &volumes)?;
+            }
             found.push((path, volume));
         }
         let algorithm = choose_algorithm(catalog, request.options.algorithm, notify)?;
@@ -183,12 +186,21 @@ impl Plan {
         }
         faults.retain(|fault| ids.is_empty() || ids.contains(&fault.id));
         let algorithm = reader.algorithm()?;
+        let volumes = VolumeTable::new();
+        let mut offline = None;
         let mut roots = Vec::new();
         for root in catalog.roots()? {
             let of_root: Vec<&FaultEntry> = faults.iter().filter(|f| f.root == root.id).collect();
-            if !of_root.is_empty() {
-                roots.push(plan_retry(catalog, &root, algorithm, &of_root)?);
+            if of_root.is_empty() {
+                continue;
             }
+            match online_state(&root, &volumes) {
+                Ok(_) => roots.push(plan_retry(catalog, &root, algorithm, &of_root)?),
+                Err(reason) => offline = Some((root.path, reason)),
+            }
+        }
+        if let (true, Some((path, reason))) = (roots.is_empty(), offline) {
+            return Err(ScanError::Offline { path, reason });
         }
         let is_listing = roots.iter().any(|root| root.seeds.is_some());
         let sizes = faults.iter().filter_map(|fault| fault.size).collect();
@@ -216,13 +228,24 @@ fn plan_retry(
         options: &to_json(&options),
     })?;
     // Entries that could not be examined are found by listing their folder.
-    let mut folders: Vec<FolderId> = faults
+    let mut listed: Vec<(&Path, FolderId)> = faults
         .iter()
         .filter(|fault| fault.is_folder || fault.size.is_none())
-        .map(|fault| fault.folder)
+        .map(|fault| match fault.path.parent() {
+            Some(parent) if !fault.is_folder => (parent, fault.folder),
+            _ => (fault.path.as_path(), fault.folder),
+        })
         .collect();
-    folders.sort_unstable();
-    folders.dedup();
+    listed.sort_unstable();
+    // Listing a folder leads to those inside it: none may come twice.
+    let mut folders: Vec<FolderId> = Vec::new();
+    let mut outer: Option<&Path> = None;
+    for (path, folder) in listed {
+        if !outer.is_some_and(|outer| path.starts_with(outer)) {
+            outer = Some(path);
+            folders.push(folder);
+        }
+    }
     Ok(RootPlan {
         scan,
         root: root.id,
@@ -320,6 +343,21 @@ fn examine(
         }
     }
     Ok((dir, volume))
+}
+
+/// Makes sure that the roots inside `path`, which become part of it, are
+/// there: an absorbed root is believed like any other folder.
+fn check_inner(path: &Path, known: &[RootRow], volumes: &VolumeTable) -> Result<(), ScanError> {
+    let is_inner = |root: &&RootRow| root.path != path && root.path.starts_with(path);
+    for root in known.iter().filter(is_inner) {
+        if let Err(reason) = online_state(root, volumes) {
+            return Err(ScanError::Offline {
+                path: root.path.clone(),
+                reason: format!("{reason} (--allow-empty if that is right)"),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Why a root cannot be read now as it was last time, if so; otherwise its
