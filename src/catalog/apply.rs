@@ -222,7 +222,8 @@ fn insert_folders(
     for folder in &listing.returned_folders {
         let back = connection
             .prepare_cached(
-                "UPDATE folders SET removed_in = NULL WHERE id = ?1 AND removed_in IS NOT NULL",
+                "UPDATE folders SET removed_in = NULL, visited_in = NULL, listed_in = NULL
+                  WHERE id = ?1 AND removed_in IS NOT NULL",
             )?
             .execute([folder.0])?;
         sums.root(listing.root).folders += i64::try_from(back).unwrap_or(0);

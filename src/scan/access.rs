@@ -207,9 +207,9 @@ pub(super) fn join(top: &Path, below: &Path) -> PathBuf {
     }
 }
 
-/// Opening reports a file that was replaced by something else through the
-/// error numbers of what it now is.
-fn file_fault(step: Step, error: &io::Error) -> Fault {
+/// Opening reports a file or folder that was replaced by something else
+/// through the error numbers of what it now is.
+pub(super) fn file_fault(step: Step, error: &io::Error) -> Fault {
     use rustix::io::Errno;
     match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::LOOP | Errno::ISDIR | Errno::NXIO) if step == Step::Open => {

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::access::{Access, join};
+use super::access::{Access, file_fault, join};
 use super::diff::{self, Diff};
 use super::entries::{Examiner, Found};
 use super::item::{Failure, FromParent, Item, ItemReport, ListItem, Origin, Place};
@@ -166,7 +166,7 @@ impl Folder {
         let dir = root
             .dir
             .open_beneath(&*below, links)
-            .map_err(fault(Step::OpenFolder))?;
+            .map_err(|error| Stop::Fault(file_fault(Step::OpenFolder, &error)))?;
         let stat = dir.stat().map_err(fault(Step::OpenFolder))?;
         let (parent_mount, was_mount_point, ignores) = match known {
             Some(known) if known.is_link => (None, false, known.ignores),
@@ -277,7 +277,11 @@ impl Folder {
                 .map(|name| join(path, Path::new(name))),
         );
         let record = self.record(item, volume_id, began, diff, &subfolders);
-        report.subfolders = self.children(item, &subfolders);
+        // Those of a folder that is listed again are looked at again or still
+        // pending by themselves; none may be listed twice at once.
+        if !matches!(item.origin, Origin::Listed) {
+            report.subfolders = self.children(item, &subfolders);
+        }
         send(shared, context, report, record);
         Ok(())
     }
