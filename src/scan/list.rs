@@ -260,7 +260,7 @@ impl Folder {
             shared.ignore_ctime,
         );
         let known_folders = access.catalog().subfolders_of(item.folder)?;
-        let subfolders = subfolders::pair(
+        let mut subfolders = subfolders::pair(
             &found.folders,
             &found.unsure_folders,
             known_folders,
@@ -268,6 +268,9 @@ impl Folder {
             || shared.writer.allocate_folder(),
         );
         context.metrics().folders_listed.add(1);
+        if !shared.allow_empty {
+            subfolders.keep_unplugged(|gone| access.catalog().has_mount_point_below(gone))?;
+        }
         context.metrics().files_seen.add(diff.counts.files);
         context.metrics().files_unchanged.add(diff.unchanged);
         report.offline.extend(
@@ -375,7 +378,7 @@ impl Folder {
             returned_folders: of_all(|folder| folder.returned)
                 .map(|folder| folder.id)
                 .collect(),
-            vanished_folders: subfolders.vanished.clone(),
+            vanished_folders: subfolders.vanished.iter().map(|gone| gone.0).collect(),
             counts: diff.counts,
         }))
     }
