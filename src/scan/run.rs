@@ -159,14 +159,9 @@ impl Run<'_> {
             Mode::All | Mode::Files if listed == StageEnd::Finished => self.resolve()?,
             _ => listed,
         };
-        let result = result.and_then(|end| match end {
+        match resolved {
             StageEnd::Finished => self.settle(),
             StageEnd::Interrupted => Ok(StageEnd::Interrupted),
-        });
-        match result {
-            // A long query that shutdown stopped.
-            Err(ScanError::Catalog(error)) if error.is_interrupted() => Ok(StageEnd::Interrupted),
-            other => other,
         }
     }
 
@@ -181,6 +176,7 @@ impl Run<'_> {
             let Some(seeds) = root.seeds.clone() else {
                 continue;
             };
+            self.shared.forget_visits();
             let mut source = ListSource::new(
                 root.scan,
                 root.root,
@@ -234,12 +230,12 @@ impl Run<'_> {
 
     fn hash(&mut self) -> Result<StageEnd, ScanError> {
         self.enter(Stage::Hash)?;
-        let candidates = Candidates::to_hash(self.reader()?, &self.selection())?;
-        if candidates.files > 0 {
         if self.is_some_root_offline()? {
             let online = self.shared.roots.keys().copied().collect();
             self.writer.reopen_offline(online)?;
         }
+        let candidates = Candidates::to_hash(self.reader()?, &self.selection())?;
+        if candidates.files > 0 {
             self.metrics.bytes_to_hash.add(candidates.bytes);
             (self.notify)(Notice::ToRead(candidates.files, candidates.bytes));
         }
@@ -247,8 +243,6 @@ impl Run<'_> {
         self.engine.run_stage(&mut source)
     }
 
-    /// Files that changed in every pass become dead letters.
-    fn give_up_changing(&mut self) -> Result<(), ScanError> {
     fn is_some_root_offline(&self) -> Result<bool, CatalogError> {
         let roots = self.reader()?.roots()?;
         Ok(roots
@@ -256,6 +250,8 @@ impl Run<'_> {
             .any(|root| !self.shared.roots.contains_key(&root.id)))
     }
 
+    /// Files that changed in every pass become dead letters.
+    fn give_up_changing(&mut self) -> Result<(), ScanError> {
         for name in std::mem::take(&mut self.engine.findings.changed) {
             let fault = Fault::changed(Step::Read);
             self.engine
