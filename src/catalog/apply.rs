@@ -143,7 +143,9 @@ fn upsert_file(
          ON CONFLICT (folder, name) DO UPDATE SET
              size = excluded.size, allocated = excluded.allocated,
              mtime_ns = excluded.mtime_ns, ctime_ns = excluded.ctime_ns,
-             ino = excluded.ino, nlink = excluded.nlink, removed_in = NULL"
+             ino = excluded.ino, nlink = excluded.nlink, removed_in = NULL,
+             -- Others may have joined its class while it was away.
+             settled_in = CASE WHEN files.removed_in IS NULL THEN files.settled_in END"
     } else {
         "INSERT INTO files (folder, name, size, allocated, mtime_ns, ctime_ns, ino, nlink, first_scan)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
@@ -220,7 +222,8 @@ fn insert_folders(
     for folder in &listing.returned_folders {
         let back = connection
             .prepare_cached(
-                "UPDATE folders SET removed_in = NULL WHERE id = ?1 AND removed_in IS NOT NULL",
+                "UPDATE folders SET removed_in = NULL, visited_in = NULL, listed_in = NULL
+                  WHERE id = ?1 AND removed_in IS NOT NULL",
             )?
             .execute([folder.0])?;
         sums.root(listing.root).folders += i64::try_from(back).unwrap_or(0);

@@ -141,6 +141,11 @@ impl Candidates {
               WHERE files.removed_in IS NULL AND files.probe IS NOT NULL AND {condition}
               GROUP BY files.size, files.probe
              HAVING {wanted};
+             -- A file that comes back is compared by the digest it kept.
+             UPDATE temp.classes SET must_digest = 1
+              WHERE (size, probe) IN (
+                    SELECT size, probe FROM files
+                     WHERE removed_in IS NOT NULL AND digest IS NOT NULL AND probe IS NOT NULL);
              INSERT INTO temp.work (class, must_digest, volume, ino, size, mtime_ns, ctime_ns, folder, name)
              SELECT classes.probe, classes.must_digest, folders.volume, files.ino, files.size,
                     files.mtime_ns, files.ctime_ns, files.folder, files.name

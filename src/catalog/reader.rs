@@ -88,6 +88,23 @@ impl ReadOnly {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
+    /// Whether something is known to be mounted on a live folder below
+    /// `folder`.
+    pub fn has_mount_point_below(&self, folder: FolderId) -> Result<bool, CatalogError> {
+        Ok(self
+            .connection
+            .prepare_cached(
+                "WITH RECURSIVE below (id, mount_point) AS (
+                     VALUES (?1, 0)
+                     UNION ALL
+                     SELECT folders.id, folders.mount_point
+                       FROM below JOIN folders ON folders.parent = below.id
+                      WHERE folders.removed_in IS NULL)
+                 SELECT EXISTS (SELECT 1 FROM below WHERE mount_point)",
+            )?
+            .query_row([folder.0], |row| row.get(0))?)
+    }
+
     /// Folders that `scan` has found but not visited: the parent is listed,
     /// the folder itself is not.
     pub fn pending_folders(

@@ -319,7 +319,7 @@ impl ReadOnly {
             .optional()?)
     }
 
-    /// Scans that are neither complete nor given up, oldest first.
+    /// Scans that are neither complete nor superseded, oldest first.
     pub fn unfinished_scans(&self) -> Result<Vec<ScanRow>, CatalogError> {
         self.scans_where("state IN ('running', 'interrupted') ORDER BY id")
     }

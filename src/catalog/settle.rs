@@ -8,7 +8,7 @@ use super::candidates::SEVERAL_COPIES;
 use super::rows::unsigned;
 use super::scans::{self, NewScan, ScanState, Stage};
 use super::{CatalogError, Exclusive, ReadOnly, WriterHandle, apply};
-use crate::model::{Algorithm, FolderId, ScanId, Totals};
+use crate::model::{Algorithm, FolderId, RootId, ScanId, Totals};
 
 /// Whether anything is left to find out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,6 +114,26 @@ impl WriterHandle {
         })
     }
 
+    /// Reopens what was settled in roots that are not `online` where another
+    /// file has joined the class: it is read now, they are not.
+    pub fn reopen_offline(&self, online: Vec<RootId>) -> Result<(), CatalogError> {
+        self.run(move |transaction| {
+            let online: Vec<String> = online.iter().map(ToString::to_string).collect();
+            let sql = format!(
+                "UPDATE files SET settled_in = NULL
+                  WHERE settled_in IS NOT NULL AND removed_in IS NULL
+                    AND folder IN (SELECT id FROM folders WHERE root NOT IN ({}))
+                    AND (size, probe) IN (
+                        SELECT size, probe FROM files
+                         WHERE removed_in IS NULL AND probe IS NOT NULL
+                           AND digest IS NULL AND settled_in IS NULL)",
+                online.join(", ")
+            );
+            transaction.execute(&sql, [])?;
+            Ok(())
+        })
+    }
+
     /// Ends scans with the totals of the whole catalog.
     pub fn complete(&self, scans: Vec<ScanId>, totals: Totals) -> Result<(), CatalogError> {
         self.run(move |transaction| {
@@ -205,7 +225,9 @@ fn adopt(
     transaction.execute(
         "INSERT INTO temp.adopted
          SELECT newcomers.folder, newcomers.name, files.probe, files.digest, files.compared,
-                files.settled_in, files.hashed_in
+                CASE WHEN files.removed_in IS NULL OR files.removed_in BETWEEN ?1 AND ?2
+                     THEN files.settled_in END,
+                files.hashed_in
            FROM files JOIN folders ON folders.id = files.folder
            JOIN temp.newcomers ON newcomers.ino = files.ino AND newcomers.volume = folders.volume
                 AND newcomers.size = files.size AND newcomers.mtime_ns = files.mtime_ns

@@ -218,6 +218,8 @@ impl Batcher {
             }
         }
         self.commit()?;
+        // A reader's snapshot is no reason to wait: the WAL stays for later.
+        self.connection.busy_timeout(Duration::ZERO)?;
         self.checkpoint("TRUNCATE")
     }
 

@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
-use crate::catalog::{CatalogError, FileState, FolderPaths, ReadOnly, WorkCopy};
+use super::shared::Shared;
+use crate::catalog::{CatalogError, FileState, FolderPaths, ReadOnly, WorkCopy, WorkName};
 use crate::fault::{Fault, FaultClass, Step};
-use crate::model::{FileMeta, FolderId, RootId};
+use crate::model::{FileMeta, FolderId, RootId, VolumeId};
 use crate::platform::{Dir, Links, OpenFile, Stat};
 
 /// Folder handles a worker keeps open: files come in inode order, so the same
@@ -49,7 +50,7 @@ pub(super) enum OpenError {
     /// The file or its folder failed.
     Failed(PathBuf, Fault),
     /// Every name is gone; those in the list were looked for in their folder.
-    Vanished(Vec<crate::catalog::WorkName>),
+    Vanished(Vec<WorkName>),
     /// The catalog failed.
     Catalog(CatalogError),
 }
@@ -89,10 +90,7 @@ impl Access {
     }
 
     /// The absolute path of a catalogued file, for messages.
-    pub(super) fn absolute(
-        &mut self,
-        name: &crate::catalog::WorkName,
-    ) -> Result<PathBuf, CatalogError> {
+    pub(super) fn absolute(&mut self, name: &WorkName) -> Result<PathBuf, CatalogError> {
         let (root, below) = self.locate(name.0)?;
         let top = self.root(root).map_or(Path::new(""), |root| &root.path);
         Ok(join(top, &below).join(&name.1))
@@ -124,7 +122,7 @@ impl Access {
     )]
     fn open_name(
         &mut self,
-        name: &crate::catalog::WorkName,
+        name: &WorkName,
     ) -> Result<Result<OpenFile, (Step, io::Error)>, CatalogError> {
         let (root, below) = self.locate(name.0)?;
         let dir = match self.open_folder(name.0, root, &below) {
@@ -153,6 +151,46 @@ impl Access {
         }
         self.kept.push_back((folder, Arc::clone(&dir)));
         Ok(dir)
+    }
+
+    /// Those names of a copy that lead to the open file now: another one may
+    /// have been given to another file meanwhile.
+    pub(super) fn names_of(
+        &mut self,
+        copy: &WorkCopy,
+        file: &OpenFile,
+    ) -> Result<Vec<WorkName>, CatalogError> {
+        let mut names = Vec::new();
+        for name in &copy.names {
+            let (root, below) = self.locate(name.0)?;
+            let links = self.root(root).map_or(Links::Refuse, |root| root.links);
+            let stat = self
+                .open_folder(name.0, root, &below)
+                .and_then(|dir| dir.stat_entry(&name.1, links));
+            if stat.is_ok_and(|stat| stat.id() == file.opened_as().id()) {
+                names.push(name.clone());
+            }
+        }
+        Ok(names)
+    }
+
+    /// Whether a name's folder still lies on `volume`. Where a disk is no
+    /// longer mounted, the folder below the mount says nothing about its files.
+    pub(super) fn lies_on(
+        &mut self,
+        shared: &Shared,
+        name: &WorkName,
+        volume: VolumeId,
+    ) -> Result<bool, CatalogError> {
+        let (root, below) = self.locate(name.0)?;
+        let Ok(dir) = self.open_folder(name.0, root, &below) else {
+            return Ok(false);
+        };
+        let Ok(stat) = dir.stat() else {
+            return Ok(false);
+        };
+        let now = shared.volume(&dir, &stat)?;
+        Ok(now.is_ok_and(|(_, id)| id == volume))
     }
 
     /// Lets go of kept folder handles; at the end of an item, so that a

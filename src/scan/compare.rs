@@ -49,12 +49,14 @@ pub(super) fn hash_class(
         members: Vec::new(),
         report: ItemReport::default(),
         results: Vec::new(),
+        changed: Vec::new(),
         bytes_read: 0,
     };
     if let Some(lane) = reading.open(access) {
         let lanes = reading.run(access, lane, buffers);
         reading.conclude(lanes);
     }
+    reading.note_changed(access);
     access.release();
     let Reading {
         mut report,
@@ -74,6 +76,8 @@ struct Reading<'c> {
     members: Vec<Member<'c>>,
     report: ItemReport,
     results: Vec<FileResult>,
+    /// Members that changed while they were read.
+    changed: Vec<usize>,
     bytes_read: u64,
 }
 
@@ -87,6 +91,7 @@ impl<'c> Reading<'c> {
             }
             let file = open_in_state(
                 access,
+                self.shared,
                 copy,
                 self.context,
                 &mut self.report,
@@ -149,13 +154,7 @@ impl<'c> Reading<'c> {
             match self.read(member, chunk, offset) {
                 Ok(true) => {}
                 Ok(false) => {
-                    let member = &self.members[member];
-                    push_changed(
-                        member.copy,
-                        &member.file,
-                        &mut self.report,
-                        &mut self.results,
-                    );
+                    self.changed.push(member);
                     continue;
                 }
                 Err(error) => {
@@ -176,7 +175,7 @@ impl<'c> Reading<'c> {
     fn read(&mut self, member: usize, chunk: &mut [u8], offset: u64) -> io::Result<bool> {
         let length = chunk.len() as u64;
         if let Some(throttle) = &self.shared.throttle {
-            throttle.take(length, self.context.shutdown());
+            throttle.take(length, self.context.shutdown(), || self.context.progress(0));
         }
         let read = self.members[member].file.read_at(chunk, offset)? as u64;
         self.bytes_read += read;
@@ -252,7 +251,15 @@ impl<'c> Reading<'c> {
             self.context.metrics().files_hashed.add(1);
             self.results.push(result(copy, outcome));
         } else {
-            push_changed(copy, file, &mut self.report, &mut self.results);
+            self.changed.push(member);
+        }
+    }
+
+    /// Notes the state that changed members are in now.
+    fn note_changed(&mut self, access: &mut Access) {
+        for member in std::mem::take(&mut self.changed) {
+            let Member { copy, file } = &self.members[member];
+            push_changed(access, copy, file, &mut self.report, &mut self.results);
         }
     }
 }

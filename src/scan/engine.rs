@@ -146,6 +146,8 @@ impl Engine {
             if watched.elapsed() >= WATCH {
                 watched = Instant::now();
                 self.watch()?;
+                // Giving up the last item may have ended the stage.
+                continue;
             }
             // Feed first: while the queue takes work there is nothing to wait for.
             if next.is_none() && self.was_fed {
@@ -292,7 +294,14 @@ impl Engine {
             }
             _ => {
                 tracing::warn!(path = ?failure.path, fault = %failure.fault, "could not be read");
-                self.record(failure.place, failure.fault, work.failed + 1, first_failure)
+                let scan = self.scan_of(&work.item);
+                self.record_in(
+                    scan,
+                    failure.place,
+                    failure.fault,
+                    work.failed + 1,
+                    first_failure,
+                )
             }
         }
     }
@@ -305,10 +314,21 @@ impl Engine {
         attempts: u32,
         first_at: Timestamp,
     ) -> Result<(), ScanError> {
+        self.record_in(self.lead, place, fault, attempts, first_at)
+    }
+
+    fn record_in(
+        &mut self,
+        scan: ScanId,
+        place: Place,
+        fault: Fault,
+        attempts: u32,
+        first_at: Timestamp,
+    ) -> Result<(), ScanError> {
         self.findings.faults += 1;
         self.metrics.faults.add(1);
         self.writer.send(Record::Fault(Box::new(FaultRecord {
-            scan: self.lead,
+            scan,
             folder: place.folder,
             name: place.name,
             fault,
@@ -318,11 +338,21 @@ impl Engine {
         Ok(())
     }
 
+    /// The scan that an item belongs to: a folder that failed counts as
+    /// visited in its own scan, or it would stay pending for ever.
+    fn scan_of(&self, item: &Item) -> ScanId {
+        match item {
+            Item::List(item) => item.scan,
+            Item::Probe(_) | Item::Hash(_) => self.lead,
+        }
+    }
+
     fn panicked(&mut self, work: &Work, message: &str) -> Result<(), ScanError> {
         self.findings.panics += 1;
+        let scan = self.scan_of(&work.item);
         for place in work.item.places() {
             let fault = Fault::internal(message);
-            self.record(place, fault, work.failed + 1, Timestamp::now())?;
+            self.record_in(scan, place, fault, work.failed + 1, Timestamp::now())?;
         }
         if self.findings.panics >= self.limits.fatal_errors {
             return Err(ScanError::TooManyPanics(self.findings.panics));
@@ -333,7 +363,8 @@ impl Engine {
     /// Warns of items that stand still, and gives up those that stand still
     /// for too long: their thread is left behind and replaced.
     fn watch(&mut self) -> Result<(), ScanError> {
-        for stalled in self.pool.stalled(self.limits.stall_warning) {
+        let longest = self.limits.stall_warning.min(self.limits.item_timeout);
+        for stalled in self.pool.stalled(longest) {
             if stalled.idle < self.limits.item_timeout {
                 if self.warned.insert(stalled.job_id) {
                     tracing::warn!(path = ?stalled.what, seconds = stalled.idle.as_secs(), "no progress");
@@ -350,8 +381,10 @@ impl Engine {
             };
             let fault = Fault::timed_out(step, abandoned.idle.as_secs());
             tracing::warn!(path = ?abandoned.what, %fault, "given up");
+            let scan = self.scan_of(&abandoned.job.item.item);
             for place in abandoned.job.item.item.places() {
-                self.record(
+                self.record_in(
+                    scan,
                     place,
                     fault.clone(),
                     abandoned.job.item.failed + 1,

@@ -53,10 +53,14 @@ impl Examiner<'_> {
         let mut stat = self.dir.stat_entry(name, Links::Refuse)?;
         let is_link = stat.kind == EntryKind::Link;
         if is_link {
+            if !self.follows() {
+                return Ok(());
+            }
             match self.dir.stat_entry(name, Links::Follow) {
-                Ok(target) if self.follows() => stat = target,
+                Ok(target) => stat = target,
                 // A link that leads nowhere is no fault of the scan's.
-                _ => return Ok(()),
+                Err(error) if leads_nowhere(&error) => return Ok(()),
+                Err(error) => return Err(error),
             }
         }
         match stat.kind {
@@ -104,4 +108,11 @@ impl Examiner<'_> {
             scope.admits_file(&below, self.ignores)
         }
     }
+}
+
+/// Whether a link has no end, rather than one that cannot be reached now.
+fn leads_nowhere(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let errno = error.raw_os_error().map(Errno::from_raw_os_error);
+    matches!(errno, Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP))
 }

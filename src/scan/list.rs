@@ -17,7 +17,7 @@ use super::shared::Shared;
 use super::subfolders::{self, Subfolder, Subfolders};
 use crate::catalog::{CatalogError, FolderListing, NewFolder, Record};
 use crate::fault::{Fault, FaultClass, Step};
-use crate::model::{VolumeId, now_ns};
+use crate::model::{FolderId, VolumeId, now_ns};
 use crate::platform::{Dir, Links, RawEntry, Stat};
 
 /// A folder whose times are fresher than this may change again without their
@@ -248,7 +248,8 @@ impl Folder {
         let found = self.sort_entries(visit, entries, report, path)?;
         // Asked last, so that an attempt that failed does not count.
         if !shared.is_first_visit(self.stat.id()) {
-            send(shared, context, report, visited(item));
+            let record = self.elsewhere(access, item, volume_id, began)?;
+            send(shared, context, report, record);
             return Ok(());
         }
         let known = access.catalog().files_of(item.folder)?;
@@ -260,13 +261,16 @@ impl Folder {
             shared.ignore_ctime,
         );
         let known_folders = access.catalog().subfolders_of(item.folder)?;
-        let subfolders = subfolders::pair(
+        let mut subfolders = subfolders::pair(
             &found.folders,
             &found.unsure_folders,
             known_folders,
             shared.allow_empty,
             || shared.writer.allocate_folder(),
         );
+        if !shared.allow_empty {
+            subfolders.keep_unplugged(|gone| access.catalog().has_mount_point_below(gone))?;
+        }
         context.metrics().folders_listed.add(1);
         context.metrics().files_seen.add(diff.counts.files);
         context.metrics().files_unchanged.add(diff.unchanged);
@@ -277,9 +281,32 @@ impl Folder {
                 .map(|name| join(path, Path::new(name))),
         );
         let record = self.record(item, volume_id, began, diff, &subfolders);
-        report.subfolders = self.children(item, &subfolders);
+        // Those of a folder that is listed again are looked at again or still
+        // pending by themselves; none may be listed twice at once.
+        if !matches!(item.origin, Origin::Listed) {
+            report.subfolders = self.children(item, &subfolders);
+        }
         send(shared, context, report, record);
         Ok(())
+    }
+
+    /// A folder that was listed under another path: rows that an earlier scan
+    /// made under this one would never be looked at again.
+    fn elsewhere(
+        &self,
+        access: &Access,
+        item: &ListItem,
+        volume: VolumeId,
+        began: i64,
+    ) -> Result<Record, Stop> {
+        let files = access.catalog().files_of(item.folder)?;
+        let folders = access.catalog().subfolders_of(item.folder)?;
+        let diff = diff::compare(Vec::new(), &[], files, None, false);
+        let subfolders = subfolders::pair(&[], &[], folders, true, || FolderId(0));
+        if diff.vanished.is_empty() && subfolders.vanished.is_empty() {
+            return Ok(visited(item));
+        }
+        Ok(self.record(item, volume, began, diff, &subfolders))
     }
 
     fn read_entries(&mut self, context: &WorkerContext) -> Result<Vec<RawEntry>, Stop> {
@@ -372,7 +399,7 @@ impl Folder {
             returned_folders: of_all(|folder| folder.returned)
                 .map(|folder| folder.id)
                 .collect(),
-            vanished_folders: subfolders.vanished.clone(),
+            vanished_folders: subfolders.vanished.iter().map(|gone| gone.0).collect(),
             is_repeat,
             counts: if is_repeat {
                 diff.counts.only_new()

@@ -127,6 +127,9 @@ impl Plan {
         let mut found = Vec::new();
         for path in outermost(resolve_all(&request.paths, &known)?) {
             let (_, volume) = examine(&path, &known, request, &volumes)?;
+            if !request.allow_empty {
+                check_inner(&path, &known, &volumes)?;
+            }
             found.push((path, volume));
         }
         let algorithm = choose_algorithm(catalog, request.options.algorithm, notify)?;
@@ -188,6 +191,15 @@ impl Plan {
         root: RootId,
         faults: &[FaultEntry],
     ) -> Result<Self, ScanError> {
+        let known = catalog.roots()?;
+        if let Some(root) = known.iter().find(|known| known.id == root)
+            && let Err(reason) = online_state(root, &VolumeTable::new())
+        {
+            return Err(ScanError::Offline {
+                path: root.path.clone(),
+                reason,
+            });
+        }
         let reader = catalog.reader()?;
         let options = ScanOptions {
             mode: Mode::All,
@@ -369,6 +381,21 @@ fn examine(
         }
     }
     Ok((dir, volume))
+}
+
+/// Makes sure that the roots inside `path`, which become part of it, are
+/// there: an absorbed root is believed like any other folder.
+fn check_inner(path: &Path, known: &[RootRow], volumes: &VolumeTable) -> Result<(), ScanError> {
+    let is_inner = |root: &&RootRow| root.path != path && root.path.starts_with(path);
+    for root in known.iter().filter(is_inner) {
+        if let Err(reason) = online_state(root, volumes) {
+            return Err(ScanError::Offline {
+                path: root.path.clone(),
+                reason: format!("{reason} (--allow-empty if that is right)"),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Why a root cannot be read now as it was last time, if so; otherwise its

@@ -32,14 +32,23 @@ pub(super) fn probe_batch(
             break;
         }
         let again = || Item::Probe(vec![copy.clone()]);
-        let opened = open_in_state(access, copy, context, &mut report, &mut results, again);
+        let opened = open_in_state(
+            access,
+            shared,
+            copy,
+            context,
+            &mut report,
+            &mut results,
+            again,
+        );
         let opened = match opened {
             Some(file) => file,
             None if report.fatal.is_some() => break,
             None => continue,
         };
         if let Some(throttle) = &shared.throttle {
-            throttle.take(copy.state.size.min(PROBE_SPAN), context.shutdown());
+            let bytes = copy.state.size.min(PROBE_SPAN);
+            throttle.take(bytes, context.shutdown(), || context.progress(0));
         }
         let began = now_ns();
         match read_probe(&opened, copy, shared, buffer, began) {
@@ -49,7 +58,7 @@ pub(super) fn probe_batch(
                 context.metrics().files_probed.add(1);
                 results.push(result(copy, outcome));
             }
-            Ok(None) => push_changed(copy, &opened, &mut report, &mut results),
+            Ok(None) => push_changed(access, copy, &opened, &mut report, &mut results),
             Err(error) => {
                 let fault = Fault::from_io(Step::Read, &error);
                 push_failure(access, copy, fault, again(), &mut report);
@@ -66,6 +75,7 @@ pub(super) fn probe_batch(
 /// to do once more when opening failed in a way that may heal.
 pub(super) fn open_in_state(
     access: &mut Access,
+    shared: &Shared,
     copy: &WorkCopy,
     context: &WorkerContext,
     report: &mut ItemReport,
@@ -84,13 +94,21 @@ pub(super) fn open_in_state(
             if is_in_state(&file.opened_as().meta, &copy.state) {
                 return Some(file);
             }
-            push_changed(copy, &file, report, results);
+            push_changed(access, copy, &file, report, results);
         }
         Err(OpenError::Vanished(names)) => {
             report.vanished += 1;
-            if !names.is_empty() {
+            let mut gone = Vec::new();
+            for name in names {
+                match access.lies_on(shared, &name, copy.volume) {
+                    Ok(true) => gone.push(name),
+                    Ok(false) => {}
+                    Err(error) => report.fatal = Some(error),
+                }
+            }
+            if !gone.is_empty() {
                 results.push(FileResult {
-                    names,
+                    names: gone,
                     state: copy.state,
                     outcome: FileOutcome::Vanished,
                 });
@@ -109,14 +127,23 @@ pub(super) fn open_in_state(
 
 /// Notes the state that a file is in now, in place of the one expected.
 pub(super) fn push_changed(
+    access: &mut Access,
     copy: &WorkCopy,
     file: &OpenFile,
     report: &mut ItemReport,
     results: &mut Vec<FileResult>,
 ) {
     report.changed.push(copy.names[0].clone());
-    if let Ok(now) = file.stat() {
-        results.push(result(copy, FileOutcome::Changed(now.meta)));
+    let Ok(now) = file.stat() else {
+        return;
+    };
+    match access.names_of(copy, file) {
+        Ok(names) => results.push(FileResult {
+            names,
+            state: copy.state,
+            outcome: FileOutcome::Changed(now.meta),
+        }),
+        Err(error) => report.fatal = Some(error),
     }
 }
 

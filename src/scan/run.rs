@@ -146,21 +146,22 @@ struct Run<'a> {
 impl Run<'_> {
     /// The stages in order, each ended by a commit of all it learned.
     fn stages(&mut self) -> Result<StageEnd, ScanError> {
-        if self.list()? == StageEnd::Interrupted {
-            return Ok(StageEnd::Interrupted);
-        }
-        let result = match self.options().mode {
-            Mode::Folders => Ok(StageEnd::Finished),
-            Mode::All | Mode::Files => self.resolve(),
-        };
-        let result = result.and_then(|end| match end {
-            StageEnd::Finished => self.settle(),
-            StageEnd::Interrupted => Ok(StageEnd::Interrupted),
-        });
-        match result {
+        match self.all_stages() {
             // A long query that shutdown stopped.
             Err(ScanError::Catalog(error)) if error.is_interrupted() => Ok(StageEnd::Interrupted),
             other => other,
+        }
+    }
+
+    fn all_stages(&mut self) -> Result<StageEnd, ScanError> {
+        let listed = self.list()?;
+        let resolved = match self.options().mode {
+            Mode::All | Mode::Files if listed == StageEnd::Finished => self.resolve()?,
+            _ => listed,
+        };
+        match resolved {
+            StageEnd::Finished => self.settle(),
+            StageEnd::Interrupted => Ok(StageEnd::Interrupted),
         }
     }
 
@@ -176,6 +177,7 @@ impl Run<'_> {
                 continue;
             };
             tracing::info!(scan = root.scan.0, "listing begins");
+            self.shared.forget_visits();
             let mut source = ListSource::new(
                 root.scan,
                 root.root,
@@ -229,6 +231,10 @@ impl Run<'_> {
 
     fn hash(&mut self) -> Result<StageEnd, ScanError> {
         self.enter(Stage::Hash)?;
+        if self.is_some_root_offline()? {
+            let online = self.shared.roots.keys().copied().collect();
+            self.writer.reopen_offline(online)?;
+        }
         let candidates = Candidates::to_hash(self.reader()?, &self.selection())?;
         if candidates.files > 0 {
             self.metrics.bytes_to_hash.add(candidates.bytes);
@@ -236,6 +242,13 @@ impl Run<'_> {
         }
         let mut source = HashSource::new(candidates, in_step(self.limits.workers));
         self.engine.run_stage(&mut source)
+    }
+
+    fn is_some_root_offline(&self) -> Result<bool, CatalogError> {
+        let roots = self.reader()?.roots()?;
+        Ok(roots
+            .iter()
+            .any(|root| !self.shared.roots.contains_key(&root.id)))
     }
 
     /// Files that changed in every pass become dead letters.

@@ -82,6 +82,15 @@ impl Shared {
                 .insert(folder)
     }
 
+    /// Starts over: each root holds what links in it lead to, also into
+    /// another root.
+    pub(super) fn forget_visits(&self) {
+        self.visited
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
+    }
+
     /// A number that no other comparison has.
     pub(super) fn comparison(&self) -> i64 {
         self.next_comparison.fetch_add(1, Ordering::Relaxed)

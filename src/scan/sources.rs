@@ -115,7 +115,7 @@ impl Source for ListSource {
         if self.stack.is_empty() {
             self.recheck()?;
         }
-        let item = self.stack.pop().or_else(|| self.links.pop());
+        let item = self.stack.pop();
         if let Some(item) = &item {
             self.path_bytes -= path_len(item);
         }
@@ -138,6 +138,11 @@ impl Source for ListSource {
     }
 
     fn refill(&mut self) -> Result<bool, ScanError> {
+        // One at a time, so that the next scan finds the same paths.
+        if let Some(link) = self.links.pop() {
+            self.stack.push(link);
+            return Ok(true);
+        }
         // What is visited and what is pending is derived from what is committed.
         self.writer.flush()?;
         while let Some(seed) = self.seeds.pop() {

@@ -22,7 +22,7 @@ pub(super) struct Subfolder {
 #[derive(Debug, Default)]
 pub(super) struct Subfolders {
     pub(super) all: Vec<Subfolder>,
-    pub(super) vanished: Vec<FolderId>,
+    pub(super) vanished: Vec<(FolderId, OsString)>,
     /// Gone together with what was mounted on them: desktops remove the
     /// folder when the disk is unplugged.
     pub(super) unplugged: Vec<OsString>,
@@ -60,6 +60,21 @@ pub(super) fn pair(
 }
 
 impl Subfolders {
+    /// Takes folders with a mount point somewhere below for unplugged too.
+    pub(super) fn keep_unplugged<E>(
+        &mut self,
+        holds_mount_point: impl Fn(FolderId) -> Result<bool, E>,
+    ) -> Result<(), E> {
+        for (id, name) in std::mem::take(&mut self.vanished) {
+            if holds_mount_point(id)? {
+                self.unplugged.push(name);
+            } else {
+                self.vanished.push((id, name));
+            }
+        }
+        Ok(())
+    }
+
     /// A row without a folder in scope: gone, unless it is out of scope.
     fn pass_over(&mut self, row: KnownFolder, unsure: &[OsString], allow_empty: bool) {
         let is_unsure = unsure
@@ -71,7 +86,7 @@ impl Subfolders {
         if row.mount_point && !allow_empty {
             self.unplugged.push(row.name);
         } else {
-            self.vanished.push(row.id);
+            self.vanished.push((row.id, row.name));
         }
     }
 }
@@ -106,7 +121,7 @@ mod tests {
     #[test]
     fn only_absent_folders_vanish() {
         let known = vec![row(1, "absent"), row(2, "excluded"), row(3, "kept")];
-        assert_eq!(pair_with(known, false).vanished, [FolderId(1)]);
+        assert_eq!(pair_with(known, false).vanished[0].0, FolderId(1));
     }
 
     #[test]
@@ -129,6 +144,6 @@ mod tests {
         let result = pair_with(mount(), false);
         assert_eq!(result.unplugged, ["disk"]);
         assert!(result.vanished.is_empty());
-        assert_eq!(pair_with(mount(), true).vanished, [FolderId(1)]);
+        assert_eq!(pair_with(mount(), true).vanished[0].0, FolderId(1));
     }
 }

@@ -26,8 +26,9 @@ impl Throttle {
         }
     }
 
-    /// Waits until `bytes` more may be read, or until shutdown.
-    pub(super) fn take(&self, bytes: u64, shutdown: &Shutdown) {
+    /// Waits until `bytes` more may be read, or until shutdown. Calls `alive`
+    /// on the way: waiting here is no standstill.
+    pub(super) fn take(&self, bytes: u64, shutdown: &Shutdown, alive: impl Fn()) {
         let until = self.reserve(bytes);
         while !shutdown.is_stopped() {
             let left = until.saturating_duration_since(Instant::now());
@@ -35,6 +36,7 @@ impl Throttle {
                 return;
             }
             std::thread::sleep(left.min(NAP));
+            alive();
         }
     }
 
@@ -62,7 +64,7 @@ mod tests {
         let shutdown = Shutdown::token();
         let start = Instant::now();
         for _ in 0..5 {
-            throttle.take(40_000, &shutdown);
+            throttle.take(40_000, &shutdown, || ());
         }
         // The last 40 kB are on credit: 160 ms for the four before.
         assert!(start.elapsed() >= Duration::from_millis(155));
@@ -72,10 +74,10 @@ mod tests {
     fn shutdown_ends_the_wait() {
         let throttle = Throttle::new(1);
         let shutdown = Shutdown::token();
-        throttle.take(1_000_000, &shutdown);
+        throttle.take(1_000_000, &shutdown, || ());
         shutdown.stop();
         let start = Instant::now();
-        throttle.take(1, &shutdown);
+        throttle.take(1, &shutdown, || ());
         assert!(start.elapsed() < Duration::from_secs(1));
     }
 }

@@ -15,6 +15,7 @@ mod exit_codes;
 mod faults;
 mod forget;
 mod generate;
+mod hazards;
 mod layers;
 mod names;
 mod oracle;
