@@ -196,16 +196,30 @@ impl Exclusive {
             .ok_or_else(|| CatalogError::NoSuchRoot(path.to_owned()))
     }
 
-    /// Notes where a root lies now and whether its scan follows links.
-    pub fn touch_root(
-        &self,
-        root: RootId,
-        volume: VolumeId,
-        follow: bool,
-    ) -> Result<(), CatalogError> {
+    /// Notes the volume that a root lies on now. Identities without a uuid
+    /// change with every boot; all folders of the root follow, or two names
+    /// of one file, seen in different boots, would count as two copies.
+    pub fn rehome(&mut self, root: RootId, volume: VolumeId) -> Result<(), CatalogError> {
+        let transaction = self.connection.transaction()?;
+        transaction.execute(
+            "UPDATE folders SET volume = ?2
+              WHERE root = ?1 AND volume = (SELECT volume FROM roots WHERE id = ?1)
+                AND volume <> ?2",
+            params![root.0, volume.0],
+        )?;
+        transaction.execute(
+            "UPDATE roots SET volume = ?2 WHERE id = ?1 AND volume <> ?2",
+            params![root.0, volume.0],
+        )?;
+        transaction.commit()?;
+        Ok(())
+    }
+
+    /// Notes whether a root's scans follow links.
+    pub fn set_follow(&self, root: RootId, follow: bool) -> Result<(), CatalogError> {
         self.connection.execute(
-            "UPDATE roots SET volume = ?2, follow = ?3 WHERE id = ?1",
-            params![root.0, volume.0, follow],
+            "UPDATE roots SET follow = ?2 WHERE id = ?1",
+            params![root.0, follow],
         )?;
         Ok(())
     }

@@ -197,7 +197,7 @@ fn inode_rules() -> Vec<Rule> {
     const UNPLACED: &str = "removed_in IS NULL
         AND folder IN (SELECT folders.id FROM folders
                          LEFT JOIN volumes ON volumes.id = folders.volume
-                        WHERE volumes.id IS NULL OR (files.ino IS NULL AND stable_inodes))";
+                        WHERE volumes.id IS NULL)";
     vec![
         Rule::files(
             "inode numbers on volumes where they mean nothing",
@@ -207,7 +207,7 @@ fn inode_rules() -> Vec<Rule> {
             "forgotten",
             format!("UPDATE files SET ino = NULL WHERE {MEANINGLESS}"),
         ),
-        Rule::files("live files without volume or inode number", UNPLACED).mended(
+        Rule::files("live files without volume", UNPLACED).mended(
             "flagged removed until a scan sees them",
             format!(
                 "UPDATE files SET removed_in = (SELECT coalesce(max(id), 0) FROM scans)

@@ -71,8 +71,11 @@ impl Writer {
         let thread = std::thread::Builder::new()
             .name("dupescan-writer".to_owned())
             .spawn(move || {
-                let _dropped_on_exit = alive;
-                Batcher::new(connection, batch_rows, batch_time).run(&receiver)
+                let ended = Batcher::new(connection, batch_rows, batch_time).run(&receiver);
+                // In this order: who is told of the end finds no open channel.
+                drop(receiver);
+                drop(alive);
+                ended
             })
             .map_err(|source| CatalogError::Io {
                 path: path.clone(),

@@ -29,6 +29,8 @@ pub(super) struct Examiner<'a> {
     pub(super) below: &'a Path,
     pub(super) ignores: &'a IgnoreChain,
     pub(super) start_depth: usize,
+    /// The device on which inode numbers identify files.
+    pub(super) stable_dev: Option<u64>,
     pub(super) shared: &'a Shared,
 }
 
@@ -82,7 +84,10 @@ impl Examiner<'_> {
     fn add_file(&self, name: &OsStr, stat: Stat, is_link: bool, found: &mut Found) {
         // A single file mounted over another says nothing about this folder.
         let is_mounted_over = !is_link && stat.mount != self.folder.mount;
-        if self.shared.own_files.contains(&stat.id()) || is_mounted_over {
+        // Without an inode to know it by, a file that a link leads to would
+        // count as a copy of itself.
+        let is_unknown = is_link && self.stable_dev != Some(stat.dev);
+        if self.shared.own_files.contains(&stat.id()) || is_mounted_over || is_unknown {
             return;
         }
         if self.admits(name, false) {

@@ -245,7 +245,8 @@ impl Folder {
         if shared.listing.gitignore && entries.iter().any(|entry| is_ignore_file(&entry.name)) {
             self.ignores = read_ignores(&self.dir, &self.below, &self.ignores);
         }
-        let found = self.sort_entries(visit, entries, report, path)?;
+        let stable_dev = volume.stable_inodes.then_some(self.stat.dev);
+        let found = self.sort_entries(visit, entries, stable_dev, report, path)?;
         // Asked last, so that an attempt that failed does not count.
         if !shared.is_first_visit(self.stat.id()) {
             let record = self.elsewhere(access, item, volume_id, began)?;
@@ -257,7 +258,7 @@ impl Folder {
             found.files,
             &found.unsure_files,
             known,
-            volume.stable_inodes.then_some(self.stat.dev),
+            stable_dev,
             shared.ignore_ctime,
         );
         let known_folders = access.catalog().subfolders_of(item.folder)?;
@@ -327,6 +328,7 @@ impl Folder {
         &self,
         visit: &Visit<'_>,
         entries: Vec<RawEntry>,
+        stable_dev: Option<u64>,
         report: &mut ItemReport,
         path: &Path,
     ) -> Result<Found, Stop> {
@@ -336,6 +338,7 @@ impl Folder {
             below: &self.below,
             ignores: &self.ignores,
             start_depth: visit.item.start_depth,
+            stable_dev,
             shared: visit.shared,
         };
         let mut found = Found::default();

@@ -27,6 +27,5 @@ mod throttle;
 mod worker;
 
 pub use error::ScanError;
-pub use plan::{Notice, Plan, Request, check_paths, online_state, retries, unfinished};
+pub use plan::{Notice, Plan, Request, check_paths, retries, unfinished};
 pub use run::{Outcome, run};
-pub use shared::volume_row;

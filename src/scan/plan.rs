@@ -5,6 +5,7 @@
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::ScanError;
 use super::options::{Mode, ScanOptions};
@@ -345,7 +346,7 @@ fn examine(
     known: &[RootRow],
     request: &Request,
     volumes: &VolumeTable,
-) -> Result<(Dir, std::sync::Arc<Volume>), ScanError> {
+) -> Result<(Dir, Arc<Volume>), ScanError> {
     let unreadable = |source| ScanError::Unreadable {
         path: path.to_owned(),
         source,
@@ -400,8 +401,11 @@ fn check_inner(path: &Path, known: &[RootRow], volumes: &VolumeTable) -> Result<
 
 /// Why a root cannot be read now as it was last time, if so; otherwise its
 /// open folder.
-pub fn online_state(root: &RootRow, volumes: &VolumeTable) -> Result<Dir, String> {
-    let open = || -> io::Result<(Dir, std::sync::Arc<Volume>)> {
+pub(super) fn online_state(
+    root: &RootRow,
+    volumes: &VolumeTable,
+) -> Result<(Dir, Arc<Volume>), String> {
+    let open = || -> io::Result<(Dir, Arc<Volume>)> {
         let dir = Dir::open_root(&root.path)?;
         let stat = dir.stat()?;
         let volume = volumes.of(&dir, &stat)?;
@@ -413,7 +417,7 @@ pub fn online_state(root: &RootRow, volumes: &VolumeTable) -> Result<Dir, String
     })?;
     match moved_reason(root, &volume).or_else(|| empty_reason(root, &root.path)) {
         Some(reason) => Err(reason),
-        None => Ok(dir),
+        None => Ok((dir, volume)),
     }
 }
 
@@ -474,7 +478,8 @@ fn plan_root(
         notify(Notice::Absorbed(path.to_owned(), inner.clone()));
     }
     if placement.subpath.as_os_str().is_empty() {
-        catalog.touch_root(placement.root, volume, options.listing.follow_links)?;
+        catalog.rehome(placement.root, volume)?;
+        catalog.set_follow(placement.root, options.listing.follow_links)?;
     }
     let unfinished = catalog
         .reader()?
@@ -513,7 +518,8 @@ impl Start<'_> {
             Some((scan, None)) => {
                 notify(Notice::Resumed(scan.id, self.path.to_owned()));
                 catalog.continue_scan(scan.id, Stage::List)?;
-                seeds = Seeds::Unfinished(self.placement.start);
+                let start = (scan.mode != RETRY).then_some(self.placement.start);
+                seeds = Seeds::Unfinished(start);
                 scan.id
             }
             Some((scan, Some(why))) => {

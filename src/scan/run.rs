@@ -15,7 +15,7 @@ use super::metrics::Metrics;
 use super::options::{Mode, ScanOptions};
 use super::plan::{Notice, Plan, online_state};
 use super::scope::Scope;
-use super::shared::Shared;
+use super::shared::{Shared, volume_row};
 use super::shutdown::Shutdown;
 use super::sources::{HashSource, ListSource, ProbeSource};
 use super::throttle::Throttle;
@@ -25,7 +25,7 @@ use crate::catalog::{
 };
 use crate::fault::{Fault, Step};
 use crate::model::{RootId, ScanId, Timestamp, now_ns};
-use crate::platform::{FileId, Links, VolumeTable, lower_priority};
+use crate::platform::{Dir, FileId, Links, VolumeTable, lower_priority};
 
 /// Files that change while they are read get this many chances in one run.
 const PASSES: u32 = 3;
@@ -53,7 +53,7 @@ pub struct Outcome {
 /// Runs a plan to its end or until shutdown. Whatever happens, everything
 /// learned is in the catalog afterwards.
 pub fn run(
-    catalog: Exclusive,
+    mut catalog: Exclusive,
     plan: &Plan,
     limits: &Limits,
     shutdown: &Shutdown,
@@ -69,7 +69,7 @@ pub fn run(
     }
     let path = catalog.path().to_owned();
     let scans: Vec<ScanId> = plan.roots.iter().map(|root| root.scan).collect();
-    let roots = open_roots(&catalog, plan, notify)?;
+    let roots = open_roots(&mut catalog, plan, notify)?;
     let algorithm = catalog.reader()?.algorithm()?;
     let writer = Writer::start(catalog, limits.batch_rows, limits.batch_time)?;
     let shared = Arc::new(Shared {
@@ -327,7 +327,7 @@ struct Closed {
 /// Opens every root that can be read; says which cannot. Roots that this run
 /// lists were examined before.
 fn open_roots(
-    catalog: &Exclusive,
+    catalog: &mut Exclusive,
     plan: &Plan,
     notify: &mut dyn FnMut(Notice),
 ) -> Result<OpenRoots, ScanError> {
@@ -335,19 +335,19 @@ fn open_roots(
     let mut open = HashMap::new();
     for root in catalog.roots()? {
         let is_planned = plan.roots.iter().any(|planned| planned.root == root.id);
-        let dir = match is_planned {
-            true => crate::platform::Dir::open_root(&root.path).map_err(|error| error.to_string()),
-            false => online_state(&root, &volumes),
-        };
-        match dir {
-            Ok(dir) => {
+        if is_planned {
+            let dir = Dir::open_root(&root.path).map_err(|error| ScanError::Offline {
+                path: root.path.clone(),
+                reason: error.to_string(),
+            })?;
+            open.insert(root.id, open_root(dir, &root, plan)?);
+            continue;
+        }
+        match online_state(&root, &volumes) {
+            Ok((dir, volume)) => {
+                let volume = catalog.register_volume(&volume_row(&volume))?;
+                catalog.rehome(root.id, volume)?;
                 open.insert(root.id, open_root(dir, &root, plan)?);
-            }
-            Err(reason) if is_planned => {
-                return Err(ScanError::Offline {
-                    path: root.path,
-                    reason,
-                });
             }
             Err(reason) => notify(Notice::PartnerOffline(root.path, reason)),
         }
@@ -355,11 +355,7 @@ fn open_roots(
     Ok(Arc::new(open))
 }
 
-fn open_root(
-    dir: crate::platform::Dir,
-    root: &RootRow,
-    plan: &Plan,
-) -> Result<OpenRoot, ScanError> {
+fn open_root(dir: Dir, root: &RootRow, plan: &Plan) -> Result<OpenRoot, ScanError> {
     let is_planned = |id: RootId| plan.roots.iter().any(|planned| planned.root == id);
     let follows = root.follow || (is_planned(root.id) && plan.options.listing.follow_links);
     let stat = dir.stat().map_err(|source| ScanError::Unreadable {

@@ -98,7 +98,7 @@ impl Shared {
 }
 
 /// A volume as the catalog stores it.
-pub fn volume_row(volume: &Volume) -> VolumeRow {
+pub(super) fn volume_row(volume: &Volume) -> VolumeRow {
     VolumeRow {
         identity: volume.identity.clone(),
         fstype: volume.fstype.to_owned(),

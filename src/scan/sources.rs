@@ -23,8 +23,9 @@ const PROBE_BATCH: usize = 64;
 pub(super) enum Seeds {
     /// These folders.
     Folders(Vec<FolderId>),
-    /// What the catalog says is still to do in an interrupted scan.
-    Unfinished(FolderId),
+    /// What the catalog says is still to do in an interrupted scan, which
+    /// began at this folder, or at dead letters.
+    Unfinished(Option<FolderId>),
 }
 
 /// The folders of one root that are still to be listed, depth first.
@@ -74,7 +75,7 @@ impl ListSource {
         match seeds {
             Seeds::Folders(folders) => source.seeds = folders,
             Seeds::Unfinished(start) => {
-                source.seeds = vec![start];
+                source.seeds = start.into_iter().collect();
                 source.has_more = true;
                 source.recheck_after = Some(FolderId(0));
             }

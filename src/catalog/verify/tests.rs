@@ -80,12 +80,8 @@ const MENDABLE: &[(&str, &str)] = &[
     ),
     ("UPDATE files SET ino = 5 WHERE size = 30", "mean nothing"),
     (
-        "UPDATE files SET ino = NULL WHERE size = 20000",
-        "without volume or inode",
-    ),
-    (
         "UPDATE folders SET volume = NULL WHERE name = x'61'",
-        "without volume or inode",
+        "without volume",
     ),
     (
         "UPDATE files SET name = x'2e2e' WHERE size = 10",
