@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Select, TrySendError, after, bounded, never};
 
 use super::ScanError;
+use super::events;
 use super::item::{Failure, Item, ItemReport, Place, Work};
 use super::limits::Limits;
 use super::metrics::Metrics;
@@ -283,7 +284,7 @@ impl Engine {
         let first_failure = work.first_failure.unwrap_or_else(Timestamp::now);
         match failure.again {
             Some(item) if failure.fault.class.is_retried() && work.failed < self.limits.retries => {
-                tracing::info!(path = ?failure.path, fault = %failure.fault, "will try again");
+                events::item_retry(&failure.path, &failure.fault, work.failed + 1);
                 let work = Work {
                     item,
                     failed: work.failed + 1,
@@ -293,7 +294,7 @@ impl Engine {
                 Ok(())
             }
             _ => {
-                tracing::warn!(path = ?failure.path, fault = %failure.fault, "could not be read");
+                events::item_failed(&failure.path, &failure.fault, work.failed + 1);
                 let scan = self.scan_of(&work.item);
                 self.record_in(
                     scan,
@@ -367,7 +368,7 @@ impl Engine {
         for stalled in self.pool.stalled(longest) {
             if stalled.idle < self.limits.item_timeout {
                 if self.warned.insert(stalled.job_id) {
-                    tracing::warn!(path = ?stalled.what, seconds = stalled.idle.as_secs(), "no progress");
+                    events::item_stall(&stalled);
                 }
                 continue;
             }
@@ -380,9 +381,10 @@ impl Engine {
                 Item::Probe(_) | Item::Hash(_) => Step::Read,
             };
             let fault = Fault::timed_out(step, abandoned.idle.as_secs());
-            tracing::warn!(path = ?abandoned.what, %fault, "given up");
             let scan = self.scan_of(&abandoned.job.item.item);
-            for place in abandoned.job.item.item.places() {
+            let places = abandoned.job.item.item.places();
+            events::item_given_up(&abandoned, places.len());
+            for place in places {
                 self.record_in(
                     scan,
                     place,

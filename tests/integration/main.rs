@@ -11,6 +11,7 @@ mod backup;
 mod config;
 mod env;
 mod errors;
+mod events;
 mod exit_codes;
 mod faults;
 mod forget;
