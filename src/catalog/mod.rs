@@ -31,7 +31,7 @@ pub use error::CatalogError;
 pub use faults::{FaultCause, FaultEntry};
 pub use groups::{Exclusion, GroupFilter, GroupList, Order};
 pub use lock::Lock;
-pub use open::{Exclusive, ReadOnly, own_files};
+pub use open::{Durability, Exclusive, ReadOnly, own_files};
 pub use paths::FolderPaths;
 pub use purge::Purged;
 pub use reader::{FolderRow, KnownFile, KnownFolder};

@@ -72,6 +72,7 @@ pub fn run(
     let scans: Vec<ScanId> = plan.roots.iter().map(|root| root.scan).collect();
     let roots = open_roots(&mut catalog, plan, notify)?;
     let algorithm = catalog.reader()?.algorithm()?;
+    catalog.set_durability(limits.durability)?;
     let writer = Writer::start(catalog, limits.batch_rows, limits.batch_time)?;
     let shared = Arc::new(Shared {
         catalog: path.clone(),

@@ -18,6 +18,7 @@ mod forget;
 mod generate;
 mod hazards;
 mod layers;
+mod metrics;
 mod names;
 mod oracle;
 mod properties;
