@@ -24,6 +24,7 @@ mod settle;
 #[cfg(test)]
 mod testing;
 mod verify;
+mod wal;
 mod writer;
 
 pub use candidates::{Candidates, HashClass, Selection, WorkCopy, WorkName};

@@ -15,9 +15,12 @@ use super::{CatalogError, PROBE_VERSION, schema};
 use crate::model::{Algorithm, Timestamp};
 
 /// How long a statement waits for another process's short locks.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// SQLite 3.51.3 fixed a WAL-reset bug that could corrupt a database.
 const MIN_SQLITE: i32 = 3_051_003;
+/// Bytes that the WAL keeps when it starts over. A long reader can make it
+/// grow further; once that is gone, the file shrinks to this again.
+const WAL_KEPT: i64 = 64 << 20;
 
 /// What a power cut may take of what was committed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +71,7 @@ impl Exclusive {
         }
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "NORMAL")?;
+        connection.pragma_update(None, "journal_size_limit", WAL_KEPT)?;
         connection.pragma_update(None, "cache_size", -8192)?;
         configure(&connection)?;
         temp_files_beside(&connection, path)?;

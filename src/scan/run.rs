@@ -316,6 +316,7 @@ impl Run<'_> {
 
     fn enter(&mut self, stage: Stage) -> Result<(), CatalogError> {
         self.stage = stage;
+        self.writer.checkpoint()?;
         for scan in &self.scans {
             self.writer.set_scan(*scan, ScanState::Running, stage)?;
         }

@@ -34,3 +34,4 @@ mod scan_options;
 mod source;
 mod status;
 mod verify;
+mod wal;
