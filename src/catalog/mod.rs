@@ -21,6 +21,7 @@ mod rules;
 mod scans;
 mod schema;
 mod settle;
+mod share;
 #[cfg(test)]
 mod testing;
 mod verify;
@@ -43,6 +44,7 @@ pub use records::{
 pub use roots::{Placement, RootRow, VolumeRow};
 pub use scans::{NewScan, ScanCounters, ScanRow, ScanState, Stage};
 pub use settle::Settled;
+pub use share::{Share, ShareUnit, Wanted};
 pub use verify::Problem;
 pub use writer::{Writer, WriterHandle};
 
