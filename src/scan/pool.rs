@@ -23,6 +23,7 @@ use self::worker::{Member, Shared};
 use super::limits::Limits;
 use super::metrics::{ItemKind, Metrics};
 use super::shutdown::Shutdown;
+use crate::escape::escape;
 
 /// A work item on its way through the pool.
 #[derive(Debug)]
@@ -377,11 +378,12 @@ impl<T, R> Shared<T, R> {
             what,
         } = abandoned;
         tracing::warn!(
+            event = "worker.left_behind",
             worker,
             item = job.id,
             kind = job.kind.name(),
-            ?idle,
-            path = %what.display(),
+            seconds = idle.as_secs(),
+            path = escape(what),
             "worker left behind"
         );
         self.note_error(format!(
