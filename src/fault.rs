@@ -153,6 +153,15 @@ impl Fault {
         }
     }
 
+    /// Whether the device or the way to it failed, rather than this one path.
+    ///
+    /// A run of such faults on one device says that the device is gone; a
+    /// single one may be a bad sector.
+    pub fn is_device_like(&self) -> bool {
+        self.errno
+            .is_some_and(|raw| is_device_like(Errno::from_raw_os_error(raw)))
+    }
+
     /// What the user can do about it.
     pub fn hint(&self) -> &'static str {
         hint(self)
@@ -184,6 +193,43 @@ pub fn classify(error: &io::Error) -> FaultClass {
         _ => FaultClass::Permanent,
     }
 }
+
+/// The errors of a device, a server or a connection that is failing.
+///
+/// A damaged filesystem (EUCLEAN, EBADMSG) is not among them: the device
+/// answers, and what it says about other paths may well be good.
+fn is_device_like(errno: Errno) -> bool {
+    matches!(
+        errno,
+        Errno::IO
+            | Errno::NODEV
+            | Errno::NXIO
+            | Errno::SHUTDOWN
+            | Errno::STALE
+            | Errno::TIMEDOUT
+            | Errno::NOTCONN
+            | Errno::CONNABORTED
+            | Errno::CONNREFUSED
+            | Errno::CONNRESET
+            | Errno::HOSTDOWN
+            | Errno::HOSTUNREACH
+            | Errno::NETDOWN
+            | Errno::NETUNREACH
+            | Errno::NETRESET
+    ) || LINUX_DEVICE_LIKE.contains(&errno)
+}
+
+/// What Linux adds: the block layer's errors that other systems do not have.
+#[cfg(target_os = "linux")]
+const LINUX_DEVICE_LIKE: &[Errno] = &[
+    Errno::NOMEDIUM,
+    Errno::REMOTEIO,
+    Errno::NODATA,
+    Errno::NOLINK,
+    Errno::TIME,
+];
+#[cfg(not(target_os = "linux"))]
+const LINUX_DEVICE_LIKE: &[Errno] = &[];
 
 /// The system's sentence without Rust's "(os error N)".
 fn describe(error: &io::Error) -> String {
@@ -248,6 +294,56 @@ mod tests {
         for (errno, class, reason) in table {
             assert_eq!(class_of(errno), class, "{errno:?}: {reason}");
         }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_failing_device_is_told_from_a_failing_path() {
+        let device = [
+            (Errno::IO, "the device could not read"),
+            (Errno::NODEV, "unplugged"),
+            (Errno::NXIO, "unplugged"),
+            (Errno::NOMEDIUM, "the tray is empty"),
+            (Errno::REMOTEIO, "the target failed the command"),
+            (Errno::NODATA, "the medium is unreadable"),
+            (Errno::NOLINK, "the transport is gone"),
+            (Errno::SHUTDOWN, "the filesystem shut itself down"),
+            (Errno::STALE, "the server forgot its handles"),
+            (Errno::TIMEDOUT, "no answer"),
+            (Errno::TIME, "no answer from the device in time"),
+            (Errno::NOTCONN, "the FUSE daemon died"),
+            (Errno::CONNABORTED, "the FUSE connection was aborted"),
+            (Errno::CONNREFUSED, "the server is down"),
+            (Errno::CONNRESET, "the server went away"),
+            (Errno::HOSTDOWN, "the server is down"),
+            (Errno::HOSTUNREACH, "no way to the server"),
+            (Errno::NETDOWN, "no network"),
+            (Errno::NETUNREACH, "no way to the server"),
+            (Errno::NETRESET, "the connection was dropped"),
+        ];
+        for (errno, reason) in device {
+            let fault = Fault::from_io(Step::Read, &io::Error::from(errno));
+            assert!(fault.is_device_like(), "{errno:?}: {reason}");
+        }
+        let path = [
+            Errno::NOENT,
+            Errno::ACCESS,
+            Errno::PERM,
+            Errno::BUSY,
+            Errno::AGAIN,
+            Errno::INTR,
+            Errno::MFILE,
+            Errno::NOMEM,
+            Errno::UCLEAN,
+            Errno::BADMSG,
+        ];
+        for errno in path {
+            let fault = Fault::from_io(Step::Read, &io::Error::from(errno));
+            assert!(!fault.is_device_like(), "{errno:?}");
+        }
+        assert!(Fault::timed_out(Step::Read, 60).is_device_like());
+        assert!(!Fault::changed(Step::Read).is_device_like());
+        assert!(!Fault::internal("a bug").is_device_like());
     }
 
     #[test]

@@ -106,7 +106,9 @@ impl fmt::Debug for Digest {
 pub struct Probe(pub i64);
 
 /// The digest algorithm of a catalog.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 pub enum Algorithm {
     /// SHA-256, the default: `sha256sum` agrees with it.
     #[serde(rename = "sha256")]

@@ -5,6 +5,8 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, Transaction, params};
 
+use super::HUGE;
+use super::hash_states;
 use super::records::{FaultRecord, FileChange, FileOutcome, FileResult, FolderListing, Record};
 use super::rows::{blob, signed, unsigned};
 use super::scans::ScanCounters;
@@ -298,6 +300,9 @@ fn apply_result(
                     count_removed(sums, scan, root, gone);
                 }
             }
+            FileOutcome::Partly(partly) => {
+                hash_states::save(transaction, *folder, name, &result.state, partly)?;
+            }
             FileOutcome::Changed(_) => change_file(transaction, *folder, name, result, sums)?,
             learned => store(transaction, scan, *folder, name, result, learned)?,
         }
@@ -305,7 +310,7 @@ fn apply_result(
     match &result.outcome {
         FileOutcome::Probed { .. } => sums.scan(scan).probed += 1,
         FileOutcome::Digested { .. } | FileOutcome::Settled { .. } => sums.scan(scan).hashed += 1,
-        FileOutcome::Changed(_) | FileOutcome::Vanished => {}
+        FileOutcome::Partly(_) | FileOutcome::Changed(_) | FileOutcome::Vanished => {}
     }
     Ok(())
 }
@@ -365,8 +370,11 @@ fn store(
             .execute(params![
                 folder.0, name, size, mtime, ctime, ino, scan.0, racy
             ])?,
-        FileOutcome::Changed(_) | FileOutcome::Vanished => 0,
+        FileOutcome::Partly(_) | FileOutcome::Changed(_) | FileOutcome::Vanished => 0,
     };
+    if state.size >= HUGE {
+        hash_states::forget(connection, folder, name)?;
+    }
     clear_fault(connection, folder, name)
 }
 

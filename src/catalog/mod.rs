@@ -8,6 +8,7 @@ mod candidates;
 mod error;
 mod faults;
 mod groups;
+mod hash_states;
 mod lock;
 mod open;
 mod paths;
@@ -36,8 +37,8 @@ pub use paths::FolderPaths;
 pub use purge::Purged;
 pub use reader::{FolderRow, KnownFile, KnownFolder};
 pub use records::{
-    FaultRecord, FileChange, FileOutcome, FileResult, FileState, FolderListing, ListingCounts,
-    NewFolder, Record,
+    FaultRecord, FileChange, FileOutcome, FileResult, FileState, FolderListing, HashState,
+    ListingCounts, NewFolder, Record,
 };
 pub use roots::{Placement, RootRow, VolumeRow};
 pub use scans::{NewScan, ScanCounters, ScanRow, ScanState, Stage};
@@ -52,3 +53,7 @@ pub const PROBE_VERSION: i64 = 1;
 /// Bytes of a file that its probe covers, head and tail together. A file that
 /// is no longer has a digest instead.
 pub const PROBE_SPAN: u64 = 16 * 1024;
+
+/// Files of at least this size are hashed in stretches that a resume need not
+/// repeat.
+pub const HUGE: u64 = 1 << 30;

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 
 use crate::fault::Fault;
-use crate::model::{Digest, FileMeta, FolderId, Probe, RootId, ScanId, VolumeId};
+use crate::model::{Algorithm, Digest, FileMeta, FolderId, Probe, RootId, ScanId, VolumeId};
 
 /// One thing learned.
 #[derive(Debug)]
@@ -174,6 +174,8 @@ pub enum FileOutcome {
         /// Whether the file was too fresh to trust its times.
         racy: bool,
     },
+    /// Hashed up to an offset; a resume goes on from there.
+    Partly(HashState),
     /// Different from every other file of its size and probe.
     Settled {
         /// Whether the file was too fresh to trust its times.
@@ -183,6 +185,19 @@ pub enum FileOutcome {
     Changed(FileMeta),
     /// The folder is there, the file is not.
     Vanished,
+}
+
+/// A hasher that stopped in the middle of a file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HashState {
+    /// The algorithm.
+    pub algorithm: Algorithm,
+    /// Version of the serialisation.
+    pub format: i64,
+    /// Bytes taken in.
+    pub offset: u64,
+    /// The hasher, serialised.
+    pub state: Vec<u8>,
 }
 
 /// A fault that is out of retries.

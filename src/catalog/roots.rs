@@ -32,6 +32,8 @@ pub struct RootRow {
     pub top: FolderId,
     /// The volume it was last seen on.
     pub volume: VolumeRow,
+    /// That volume's id.
+    pub volume_id: VolumeId,
     /// Whether its last scan followed symbolic links.
     pub follow: bool,
     /// Live folders in it.
@@ -56,7 +58,8 @@ pub struct Placement {
 }
 
 const ROOT_SQL: &str = "SELECT roots.id, roots.path, folders.id, volumes.identity, volumes.fstype,
-        volumes.stable_inodes, roots.follow, roots.folders, roots.files, roots.bytes
+        volumes.stable_inodes, roots.follow, roots.folders, roots.files, roots.bytes,
+        volumes.id
    FROM roots
    JOIN folders ON folders.root = roots.id AND folders.parent IS NULL
    JOIN volumes ON volumes.id = roots.volume
@@ -72,6 +75,7 @@ fn root_row(row: &Row<'_>) -> rusqlite::Result<RootRow> {
             fstype: row.get(4)?,
             stable_inodes: row.get(5)?,
         },
+        volume_id: VolumeId(row.get(10)?),
         follow: row.get(6)?,
         folders: unsigned(row.get(7)?),
         files: unsigned(row.get(8)?),

@@ -7,7 +7,7 @@ use rusqlite::{Connection, Transaction, params};
 use super::candidates::SEVERAL_COPIES;
 use super::rows::unsigned;
 use super::scans::{self, NewScan, ScanState, Stage};
-use super::{CatalogError, Exclusive, ReadOnly, WriterHandle, apply};
+use super::{CatalogError, Exclusive, ReadOnly, WriterHandle, apply, hash_states};
 use crate::model::{Algorithm, FolderId, RootId, ScanId, Totals};
 
 /// Whether anything is left to find out.
@@ -144,6 +144,7 @@ impl WriterHandle {
             if let Some(first) = scans.iter().min() {
                 drop_moot_faults(transaction, *first)?;
             }
+            hash_states::forget_stale(transaction)?;
             for scan in scans {
                 scans::set_totals(transaction, scan, &totals)?;
                 scans::set_state(transaction, scan, ScanState::Complete, Stage::Settle)?;

@@ -111,6 +111,7 @@ mod tests {
                 fstype: "ext4".into(),
                 stable_inodes: true,
             },
+            volume_id: crate::model::VolumeId(1),
             follow: false,
             folders: 1,
             files: 0,

@@ -74,6 +74,7 @@ mod tests {
 
     fn root(path: &Path) -> RootRow {
         RootRow {
+            volume_id: crate::model::VolumeId(1),
             id: RootId(1),
             path: path.to_owned(),
             top: FolderId(1),

@@ -14,6 +14,6 @@ pub(super) fn run(context: &Context, args: &RetryArgs) -> anyhow::Result<Exit> {
         output::print("There is nothing to try again.\n")?;
     }
     session.run_each(catalog, "retry", &retries, |catalog, (root, faults)| {
-        Plan::retry(catalog, *root, faults)
+        Plan::retry(catalog, root, faults)
     })
 }

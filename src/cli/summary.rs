@@ -38,7 +38,7 @@ pub(super) fn print(
 fn exit(outcome: &Outcome) -> Exit {
     if outcome.interrupted {
         Exit::Interrupted
-    } else if !outcome.findings.offline.is_empty() {
+    } else if !outcome.findings.offline.is_empty() || !outcome.findings.given_up.is_empty() {
         Exit::CouldNot
     } else if outcome.findings.faults > 0 {
         Exit::Findings
@@ -167,6 +167,15 @@ fn troubles(context: &Context, outcome: &Outcome, out: &mut impl Write) -> io::R
             out,
             "{} is offline: the filesystem that was mounted there is gone; its files were left as they were",
             text::escape(path)
+        )?;
+    }
+    for (_, path, fault) in &findings.given_up {
+        writeln!(
+            out,
+            "The device of {} keeps failing ({fault}): its scan stopped, and nothing was removed. \
+             Go on with: {}",
+            text::escape(path),
+            context.command("resume")
         )?;
     }
     if findings.faults > 0 {

@@ -2,21 +2,26 @@
 //! compared chunk by chunk, and only one of those that still agree is hashed.
 //! A file that differs from all others is dropped at its first difference.
 
+use std::collections::BTreeMap;
 use std::io;
+use std::time::{Duration, Instant};
 
 use super::access::{Access, is_racy, is_same};
-use super::hasher::Hasher;
+use super::hasher::{Hasher, STATE_FORMAT};
 use super::item::{Item, ItemReport};
 use super::pool::WorkerContext;
 use super::probe::{open_in_state, push_changed, push_failure, result, send};
 use super::shared::Shared;
-use crate::catalog::{FileOutcome, FileResult, HashClass, WorkCopy};
+use crate::catalog::{FileOutcome, FileResult, HUGE, HashClass, HashState, Record, WorkCopy};
 use crate::fault::{Fault, Step};
 use crate::model::now_ns;
 use crate::platform::{AlignedBuffer, OpenFile};
 
 /// Bytes read from each file before the next one's turn.
 pub(super) const CHUNK: usize = 64 * 1024;
+/// How often the state of huge files is sent to the writer: with the time to
+/// its next commit, less than half a second of reading is lost to a kill.
+const SAVE_EVERY: Duration = Duration::from_millis(200);
 
 /// A file being read.
 struct Member<'c> {
@@ -27,6 +32,8 @@ struct Member<'c> {
 /// Files that agreed in everything read so far.
 struct Lane {
     members: Vec<usize>,
+    /// Bytes read and found equal.
+    offset: u64,
     hasher: Hasher,
     /// Whether a file that is left alone must be hashed to the end: it has to
     /// be compared, by digest, with one that is not read here or failed.
@@ -52,8 +59,9 @@ pub(super) fn hash_class(
         changed: Vec::new(),
         bytes_read: 0,
     };
-    if let Some(lane) = reading.open(access) {
-        let lanes = reading.run(access, lane, buffers);
+    let lanes = reading.open(access);
+    if !lanes.is_empty() {
+        let lanes = reading.run(access, lanes, buffers);
         reading.conclude(lanes);
     }
     reading.note_changed(access);
@@ -82,12 +90,13 @@ struct Reading<'c> {
 }
 
 impl<'c> Reading<'c> {
-    /// Opens every copy that is still what the catalog says; `None` when
-    /// nothing is left to read.
-    fn open(&mut self, access: &mut Access) -> Option<Lane> {
+    /// Opens every copy that is still what the catalog says, and puts those
+    /// together that agree so far.
+    fn open(&mut self, access: &mut Access) -> Vec<Lane> {
+        let mut by_state: BTreeMap<Option<HashState>, Vec<usize>> = BTreeMap::new();
         for copy in &self.class.copies {
             if self.context.shutdown().is_stopped() || self.report.fatal.is_some() {
-                return None;
+                return Vec::new();
             }
             let file = open_in_state(
                 access,
@@ -100,39 +109,120 @@ impl<'c> Reading<'c> {
             );
             if let Some(file) = file {
                 file.advise_sequential();
+                let saved = self.saved_state(access, copy);
+                by_state.entry(saved).or_default().push(self.members.len());
                 self.members.push(Member { copy, file });
             }
         }
-        let lane = Lane {
-            members: (0..self.members.len()).collect(),
-            hasher: Hasher::new(self.shared.algorithm),
-            must_digest: self.class.must_digest || !self.report.failures.is_empty(),
-        };
-        (!lane.members.is_empty()).then_some(lane)
+        // What was read to different lengths is compared by digest.
+        let must_digest =
+            self.class.must_digest || !self.report.failures.is_empty() || by_state.len() > 1;
+        by_state
+            .into_iter()
+            .map(|(saved, members)| self.lane(saved, members, must_digest))
+            .collect()
     }
 
-    /// Reads chunk after chunk until the end, or until no lane is left. An
-    /// interrupted class yields nothing: what it read is read again.
+    fn lane(&self, saved: Option<HashState>, members: Vec<usize>, must_digest: bool) -> Lane {
+        let algorithm = self.shared.algorithm;
+        let restored = saved.and_then(|saved| {
+            Hasher::restore(algorithm, &saved.state).map(|hasher| (saved.offset, hasher))
+        });
+        let (offset, hasher) = restored.unwrap_or_else(|| (0, Hasher::new(algorithm)));
+        self.context
+            .metrics()
+            .bytes_hashed
+            .add(offset * members.len() as u64);
+        Lane {
+            members,
+            offset,
+            hasher,
+            must_digest,
+        }
+    }
+
+    /// How far an earlier run came with a huge file.
+    fn saved_state(&mut self, access: &Access, copy: &WorkCopy) -> Option<HashState> {
+        if self.class.size < HUGE {
+            return None;
+        }
+        let saved = access
+            .catalog()
+            .hash_state(&copy.names[0], &copy.state, self.shared.algorithm);
+        match saved {
+            Ok(saved) => saved.filter(|saved| saved.format == STATE_FORMAT),
+            Err(error) => {
+                self.report.fatal = Some(error);
+                None
+            }
+        }
+    }
+
+    /// Reads lane after lane, chunk after chunk, to the end or until a lane
+    /// falls apart. A stop keeps how far huge files came; what else it cuts
+    /// off is read again.
     fn run(
         &mut self,
         access: &mut Access,
-        first: Lane,
+        mut lanes: Vec<Lane>,
         buffers: &mut Vec<AlignedBuffer>,
     ) -> Vec<Lane> {
-        let mut lanes = vec![first];
-        let mut offset = 0;
-        while offset < self.class.size && !lanes.is_empty() {
-            if self.context.shutdown().is_stopped() {
-                return Vec::new();
+        let mut finished = Vec::new();
+        let mut saved_at = Instant::now();
+        while let Some(lane) = lanes.pop() {
+            if lane.offset >= self.class.size {
+                finished.push(lane);
+                continue;
             }
-            let length = CHUNK.min(usize::try_from(self.class.size - offset).unwrap_or(CHUNK));
-            lanes = lanes
-                .into_iter()
-                .flat_map(|lane| self.step(access, lane, offset, length, buffers))
-                .collect();
-            offset += length as u64;
+            if self.context.shutdown().is_stopped() {
+                lanes.push(lane);
+                self.save(&lanes);
+                break;
+            }
+            lanes.append(&mut self.step(access, lane, buffers));
+            if saved_at.elapsed() >= SAVE_EVERY {
+                saved_at = Instant::now();
+                self.save(&lanes);
+            }
         }
-        lanes
+        finished
+    }
+
+    /// Tells the writer how far huge files came. A file that is too fresh is
+    /// left out: it could change under its old times before a resume.
+    fn save(&mut self, lanes: &[Lane]) {
+        if self.class.size < HUGE || self.context.is_abandoned() {
+            return;
+        }
+        let mut results = Vec::new();
+        for lane in lanes.iter().filter(|lane| lane.offset > 0) {
+            let Some(state) = lane.hasher.save() else {
+                return;
+            };
+            for member in &lane.members {
+                let copy = self.members[*member].copy;
+                if !is_racy(&copy.state, self.began) {
+                    results.push(FileResult {
+                        names: copy.names[..1].to_vec(),
+                        state: copy.state,
+                        outcome: FileOutcome::Partly(HashState {
+                            algorithm: self.shared.algorithm,
+                            format: STATE_FORMAT,
+                            offset: lane.offset,
+                            state: state.clone(),
+                        }),
+                    });
+                }
+            }
+        }
+        let record = Record::Files {
+            scan: self.shared.lead,
+            bytes_read: std::mem::take(&mut self.bytes_read),
+            results,
+        };
+        if let Err(error) = self.shared.writer.send(record) {
+            self.report.fatal = Some(error);
+        }
     }
 
     /// Reads one chunk of every member of a lane and splits it by content.
@@ -140,10 +230,10 @@ impl<'c> Reading<'c> {
         &mut self,
         access: &mut Access,
         mut lane: Lane,
-        offset: u64,
-        length: usize,
         buffers: &mut Vec<AlignedBuffer>,
     ) -> Vec<Lane> {
+        let offset = lane.offset;
+        let length = CHUNK.min(usize::try_from(self.class.size - offset).unwrap_or(CHUNK));
         let mut parts: Vec<Vec<usize>> = Vec::new();
         for member in std::mem::take(&mut lane.members) {
             if buffers.len() == parts.len() {
@@ -209,6 +299,7 @@ impl<'c> Reading<'c> {
             hasher.update(&chunk[..length]);
             lanes.push(Lane {
                 members: part,
+                offset: lane.offset + length as u64,
                 hasher,
                 must_digest: lane.must_digest,
             });

@@ -3,13 +3,14 @@
 //! blocks in the queue it feeds.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Select, TrySendError, after, bounded, never};
 
 use super::ScanError;
+use super::breaker::{Breakers, Verdict};
 use super::item::{Failure, Item, ItemReport, Place, Work};
 use super::limits::Limits;
 use super::metrics::Metrics;
@@ -20,10 +21,12 @@ use super::shutdown::Shutdown;
 use super::worker::Worker;
 use crate::catalog::{FaultRecord, Record, WorkName, WriterHandle};
 use crate::fault::{Fault, Step};
-use crate::model::{ScanId, Timestamp};
+use crate::model::{ScanId, Timestamp, VolumeId};
 
 /// How often stalled workers are looked for.
 const WATCH: Duration = Duration::from_millis(500);
+/// How long a failing device is left alone before one more trial.
+const TRIAL_PAUSE: Duration = Duration::from_secs(5);
 /// Folders left out or offline that are remembered by name.
 const MOST_NAMED: usize = 100;
 
@@ -34,6 +37,9 @@ pub(super) trait Source {
 
     /// Takes in what a finished item found.
     fn accept(&mut self, _report: &mut ItemReport) {}
+
+    /// Told that work was not done because its device keeps failing.
+    fn held(&mut self) {}
 
     /// Called when nothing is queued, running or waiting: is there more?
     fn refill(&mut self) -> Result<bool, ScanError> {
@@ -63,6 +69,13 @@ pub struct Findings {
     pub skipped: Vec<(PathBuf, String)>,
     /// Mount points on which nothing is mounted any more.
     pub offline: Vec<PathBuf>,
+    /// Devices that were given up: a path on them, and its fault.
+    pub given_up: Vec<(VolumeId, PathBuf, Fault)>,
+    /// Whether work was left undone because its device kept failing; reset
+    /// per pass.
+    pub(super) is_held: bool,
+    /// Scans whose listing was left undone for the same reason.
+    pub(super) held_scans: HashSet<ScanId>,
     /// Items that panicked.
     panics: u32,
     /// Workers that were left behind.
@@ -80,6 +93,7 @@ pub(super) struct Engine {
     metrics: Arc<Metrics>,
     lead: ScanId,
     retries: RetryQueue,
+    breakers: Breakers,
     in_flight: usize,
     /// Whether the queue took a job when it was last offered one.
     was_fed: bool,
@@ -116,6 +130,7 @@ impl Engine {
             metrics: Arc::clone(metrics),
             lead: shared.lead,
             retries: RetryQueue::default(),
+            breakers: Breakers::default(),
             in_flight: 0,
             was_fed: false,
             warned: HashSet::new(),
@@ -137,7 +152,8 @@ impl Engine {
             }
             next = self.offer(next)?;
             if next.is_none() && self.in_flight == 0 && self.retries.is_empty() {
-                if source.refill()? {
+                // What a failed device owes would be found pending for ever.
+                if self.findings.given_up.is_empty() && source.refill()? {
                     continue;
                 }
                 self.writer.flush()?;
@@ -145,7 +161,7 @@ impl Engine {
             }
             if watched.elapsed() >= WATCH {
                 watched = Instant::now();
-                self.watch()?;
+                self.watch(source)?;
                 // Giving up the last item may have ended the stage.
                 continue;
             }
@@ -173,11 +189,30 @@ impl Engine {
     }
 
     fn next_job(&mut self, source: &mut dyn Source) -> Result<Option<Job<Work>>, ScanError> {
-        let work = match self.retries.pop_due() {
-            Some(work) => Some(work),
-            None => source.next()?.map(Work::new),
-        };
-        Ok(work.map(|work| self.pool.job(work.item.kind(), work)))
+        loop {
+            let work = match self.retries.pop_due() {
+                Some(work) => Some(work),
+                None => source.next()?.map(Work::new),
+            };
+            match work {
+                Some(work) if !self.admits(&work) => self.hold(&work, source),
+                other => return Ok(other.map(|work| self.pool.job(work.item.kind(), work))),
+            }
+        }
+    }
+
+    /// Whether no device that the work needs keeps failing.
+    fn admits(&self, work: &Work) -> bool {
+        work.is_trial || self.breakers.is_quiet() || self.breakers.admits(work.item.volumes())
+    }
+
+    /// Leaves an item pending in the catalog.
+    fn hold(&mut self, work: &Work, source: &mut dyn Source) {
+        self.findings.is_held = true;
+        if let Item::List(item) = &work.item {
+            self.findings.held_scans.insert(item.scan);
+        }
+        source.held();
     }
 
     /// Puts the job into the queue if there is room; otherwise gives it back.
@@ -268,14 +303,77 @@ impl Engine {
             return Err(ScanError::Catalog(error));
         }
         source.accept(&mut report);
+        self.note_successes(&work, &report);
         self.findings.vanished += report.vanished;
         self.findings.changed.append(&mut report.changed);
         remember(&mut self.findings.skipped, report.skipped);
         remember(&mut self.findings.offline, report.offline);
         for failure in report.failures {
-            self.failed(&work, failure)?;
+            if self.is_devices_fault(&work, &failure.fault, failure.volume, &failure.path) {
+                self.hold(&work, source);
+            } else {
+                self.failed(&work, failure)?;
+            }
         }
         Ok(())
+    }
+
+    /// A device on which anything worked is no failing device.
+    fn note_successes(&mut self, work: &Work, report: &ItemReport) {
+        if self.breakers.is_quiet() {
+            return;
+        }
+        for volume in work.item.volumes() {
+            let failed = report
+                .failures
+                .iter()
+                .filter(|failure| failure.volume == volume && failure.fault.is_device_like())
+                .count();
+            if failed < work.item.operations_on(volume)
+                && self.breakers.succeeded(volume, work.is_trial)
+            {
+                tracing::info!(
+                    event = "breaker.close",
+                    volume = volume.0,
+                    "the device is back"
+                );
+            }
+        }
+    }
+
+    /// Whether a fault is to be blamed on a device that keeps failing, so
+    /// that the item stays pending instead of becoming a dead letter.
+    fn is_devices_fault(
+        &mut self,
+        work: &Work,
+        fault: &Fault,
+        volume: VolumeId,
+        path: &Path,
+    ) -> bool {
+        if !fault.is_device_like() {
+            return false;
+        }
+        match self.breakers.failed(volume, work.is_trial) {
+            Verdict::Path => return false,
+            Verdict::Held => {}
+            Verdict::Opened => {
+                tracing::warn!(event = "breaker.open", volume = volume.0, path = ?path, %fault,
+                    "the device keeps failing: waiting before one more trial");
+                let trial = Work {
+                    is_trial: true,
+                    ..work.clone()
+                };
+                self.retries.add_after(trial, TRIAL_PAUSE);
+            }
+            Verdict::GivenUp => {
+                tracing::error!(event = "breaker.give_up", volume = volume.0, path = ?path, %fault,
+                    "the device keeps failing: given up for this run");
+                self.findings
+                    .given_up
+                    .push((volume, path.to_owned(), fault.clone()));
+            }
+        }
+        true
     }
 
     /// Tries again later what may heal, and records the rest.
@@ -288,6 +386,7 @@ impl Engine {
                     item,
                     failed: work.failed + 1,
                     first_failure: Some(first_failure),
+                    is_trial: false,
                 };
                 self.retries.add(work, self.limits.backoff);
                 Ok(())
@@ -362,7 +461,7 @@ impl Engine {
 
     /// Warns of items that stand still, and gives up those that stand still
     /// for too long: their thread is left behind and replaced.
-    fn watch(&mut self) -> Result<(), ScanError> {
+    fn watch(&mut self, source: &mut dyn Source) -> Result<(), ScanError> {
         let longest = self.limits.stall_warning.min(self.limits.item_timeout);
         for stalled in self.pool.stalled(longest) {
             if stalled.idle < self.limits.item_timeout {
@@ -381,20 +480,38 @@ impl Engine {
             };
             let fault = Fault::timed_out(step, abandoned.idle.as_secs());
             tracing::warn!(path = ?abandoned.what, %fault, "given up");
-            let scan = self.scan_of(&abandoned.job.item.item);
-            for place in abandoned.job.item.item.places() {
-                self.record_in(
-                    scan,
-                    place,
-                    fault.clone(),
-                    abandoned.job.item.failed + 1,
-                    Timestamp::now(),
-                )?;
-            }
+            self.give_up(&abandoned.job.item, &fault, &abandoned.what, source)?;
             self.findings.abandoned += 1;
             if self.findings.abandoned >= Pool::<Work, ItemReport>::MAX_REPLACEMENTS {
                 return Err(ScanError::TooManyStuck(self.findings.abandoned));
             }
+        }
+        Ok(())
+    }
+}
+
+impl Engine {
+    /// Makes everything in an item that hangs a dead letter, or leaves it
+    /// pending where the whole device hangs.
+    fn give_up(
+        &mut self,
+        work: &Work,
+        fault: &Fault,
+        path: &Path,
+        source: &mut dyn Source,
+    ) -> Result<(), ScanError> {
+        let mut is_held = false;
+        for volume in work.item.volumes() {
+            is_held |= self.is_devices_fault(work, fault, volume, path);
+        }
+        if is_held {
+            self.hold(work, source);
+            return Ok(());
+        }
+        let scan = self.scan_of(&work.item);
+        for place in work.item.places() {
+            let attempts = work.failed + 1;
+            self.record_in(scan, place, fault.clone(), attempts, Timestamp::now())?;
         }
         Ok(())
     }

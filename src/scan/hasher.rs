@@ -1,6 +1,7 @@
 //! The digest algorithms behind one type, and the probe function.
 
 use sha2::digest::Update;
+use sha2::digest::common::hazmat::SerializableState;
 use sha2::{Digest as _, Sha256, Sha512};
 use sha3::Sha3_256;
 
@@ -14,6 +15,10 @@ pub const TAIL: usize = 8 * 1024;
 // Files up to the probe's span are hashed whole when they are probed, and the
 // catalog's rules rely on it.
 const _: () = assert!(PROBE_SPAN == (HEAD + TAIL) as u64);
+
+/// Version of what [`Hasher::save`] returns. The crates promise a stable
+/// serialisation within a minor version only, so it is raised with them.
+pub const STATE_FORMAT: i64 = 1;
 
 /// A digest in the making. Cloned when a class of equal prefixes splits.
 #[derive(Clone)]
@@ -60,6 +65,30 @@ impl Hasher {
             Self::Blake3(hasher) => Digest::from_bytes(hasher.finalize().as_bytes()),
         };
         digest.expect("no algorithm's output is longer than Digest::MAX_LEN")
+    }
+
+    /// The state in the middle of a file, for a later [`Hasher::restore`];
+    /// `None` for BLAKE3, whose crate does not give its state away.
+    pub fn save(&self) -> Option<Vec<u8>> {
+        match self {
+            Self::Sha256(hasher) => Some(hasher.serialize().to_vec()),
+            Self::Sha512(hasher) => Some(hasher.serialize().to_vec()),
+            Self::Sha3_256(hasher) => Some(hasher.serialize().to_vec()),
+            Self::Blake3(_) => None,
+        }
+    }
+
+    /// The hasher that was saved; `None` when the state cannot be decoded.
+    pub fn restore(algorithm: Algorithm, state: &[u8]) -> Option<Self> {
+        fn decode<H: SerializableState>(state: &[u8]) -> Option<H> {
+            H::deserialize(state.try_into().ok()?).ok()
+        }
+        match algorithm {
+            Algorithm::Sha256 => decode(state).map(Self::Sha256),
+            Algorithm::Sha512 => decode(state).map(Self::Sha512),
+            Algorithm::Sha3_256 => decode(state).map(Self::Sha3_256),
+            Algorithm::Blake3 => None,
+        }
     }
 
     /// The digest of one piece of content.
@@ -115,6 +144,42 @@ mod tests {
             assert_eq!(pieces.finish(), clone.finish());
         }
     }
+
+    #[test]
+    fn a_saved_state_goes_on_where_it_was() {
+        let content: Vec<u8> = (0..1_000_u32).flat_map(u32::to_le_bytes).collect();
+        for algorithm in Algorithm::ALL {
+            let mut hasher = Hasher::new(algorithm);
+            hasher.update(&content[..1_001]);
+            let Some(state) = hasher.save() else {
+                assert_eq!(algorithm, Algorithm::Blake3);
+                continue;
+            };
+            let mut restored = Hasher::restore(algorithm, &state).unwrap();
+            restored.update(&content[1_001..]);
+            assert_eq!(restored.finish(), Hasher::digest(algorithm, &content));
+            assert!(Hasher::restore(algorithm, &state[1..]).is_none());
+        }
+    }
+
+    /// Stored in catalogs: a different state means a new `STATE_FORMAT`.
+    #[test]
+    fn the_serialised_states_never_change() {
+        let fingerprints =
+            [Algorithm::Sha256, Algorithm::Sha512, Algorithm::Sha3_256].map(|algorithm| {
+                let mut hasher = Hasher::new(algorithm);
+                hasher.update(&[7; 200]);
+                let state = hasher.save().unwrap();
+                (state.len(), probe(&state, &[]).0)
+            });
+        assert_eq!(fingerprints, STATES_AFTER_200_SEVENS);
+    }
+
+    const STATES_AFTER_200_SEVENS: [(usize, i64); 3] = [
+        (104, -6454267229392475795),
+        (208, -4414150399730804949),
+        (201, 8259270113821505833),
+    ];
 
     #[test]
     fn the_probe_never_changes() {

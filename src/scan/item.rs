@@ -8,7 +8,7 @@ use super::metrics::ItemKind;
 use super::scope::IgnoreChain;
 use crate::catalog::{CatalogError, HashClass, WorkCopy, WorkName};
 use crate::fault::Fault;
-use crate::model::{FolderId, RootId, ScanId, Timestamp};
+use crate::model::{FolderId, RootId, ScanId, Timestamp, VolumeId};
 
 /// One unit of work, with its history.
 #[derive(Debug, Clone)]
@@ -19,6 +19,8 @@ pub(super) struct Work {
     pub failed: u32,
     /// When the first of them failed.
     pub first_failure: Option<Timestamp>,
+    /// Whether it tries a device that kept failing.
+    pub is_trial: bool,
 }
 
 impl Work {
@@ -28,6 +30,7 @@ impl Work {
             item,
             failed: 0,
             first_failure: None,
+            is_trial: false,
         }
     }
 }
@@ -53,6 +56,31 @@ impl Item {
         }
     }
 
+    /// The volumes it needs.
+    pub(super) fn volumes(&self) -> Vec<VolumeId> {
+        let mut volumes: Vec<VolumeId> = match self {
+            Self::List(item) => vec![item.volume],
+            Self::Probe(copies) => copies.iter().map(|copy| copy.volume).collect(),
+            Self::Hash(class) => class.copies.iter().map(|copy| copy.volume).collect(),
+        };
+        volumes.sort_unstable();
+        volumes.dedup();
+        volumes
+    }
+
+    /// How many things it does on a volume.
+    pub(super) fn operations_on(&self, volume: VolumeId) -> usize {
+        match self {
+            Self::List(_) => 1,
+            Self::Probe(copies) => copies.iter().filter(|copy| copy.volume == volume).count(),
+            Self::Hash(class) => class
+                .copies
+                .iter()
+                .filter(|copy| copy.volume == volume)
+                .count(),
+        }
+    }
+
     /// Everything that fails when the item as a whole does.
     pub(super) fn places(&self) -> Vec<Place> {
         match self {
@@ -70,6 +98,8 @@ pub(super) struct ListItem {
     pub scan: ScanId,
     /// Its root.
     pub root: RootId,
+    /// The volume that is asked for it: its parent's, or its root's.
+    pub volume: VolumeId,
     /// Its id.
     pub folder: FolderId,
     /// How deep below the root the folder lies that the user named.
@@ -142,6 +172,8 @@ pub(super) struct Failure {
     pub place: Place,
     /// The path, for the log.
     pub path: PathBuf,
+    /// The volume it lies on.
+    pub volume: VolumeId,
     /// What went wrong.
     pub fault: Fault,
     /// What to try again, if that makes sense.

@@ -72,6 +72,7 @@ pub(super) fn list(
         Err(Stop::Fault(fault)) => report.failures.push(Failure {
             place: Place::folder(item.folder),
             path,
+            volume: item.volume,
             fault,
             again: Some(Item::List(item.clone())),
         }),
@@ -285,7 +286,7 @@ impl Folder {
         // Those of a folder that is listed again are looked at again or still
         // pending by themselves; none may be listed twice at once.
         if !matches!(item.origin, Origin::Listed) {
-            report.subfolders = self.children(item, &subfolders);
+            report.subfolders = self.children(item, volume_id, &subfolders);
         }
         send(shared, context, report, record);
         Ok(())
@@ -364,6 +365,7 @@ impl Folder {
                     name: entry.name.clone(),
                 },
                 path: path.join(&entry.name),
+                volume: visit.item.volume,
                 again: None,
                 fault,
             });
@@ -414,7 +416,12 @@ impl Folder {
 
     /// The subfolders to list next. Those that a resumed scan knew before are
     /// looked at by way of the catalog.
-    fn children(&self, item: &ListItem, subfolders: &Subfolders) -> Vec<ListItem> {
+    fn children(
+        &self,
+        item: &ListItem,
+        volume: VolumeId,
+        subfolders: &Subfolders,
+    ) -> Vec<ListItem> {
         let is_repeat = matches!(item.origin, Origin::Listed);
         subfolders
             .all
@@ -423,6 +430,7 @@ impl Folder {
             .map(|folder| ListItem {
                 scan: item.scan,
                 root: item.root,
+                volume,
                 folder: folder.id,
                 start_depth: item.start_depth,
                 origin: Origin::Parent(FromParent {

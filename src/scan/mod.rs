@@ -2,6 +2,7 @@
 //! work items that list folders, probe files and hash groups.
 
 mod access;
+mod breaker;
 mod compare;
 mod diff;
 mod engine;

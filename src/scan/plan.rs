@@ -99,6 +99,7 @@ impl fmt::Display for Notice {
 pub(super) struct RootPlan {
     pub(super) scan: ScanId,
     pub(super) root: RootId,
+    pub(super) volume: VolumeId,
     pub(super) start_depth: usize,
     /// `None`: nothing is listed.
     pub(super) seeds: Option<Seeds>,
@@ -172,6 +173,7 @@ impl Plan {
             let placement = catalog.place(&path, volume)?;
             let start = Start {
                 placement: &placement,
+                volume,
                 path: &path,
                 algorithm: catalog.reader()?.algorithm()?,
             };
@@ -188,14 +190,11 @@ impl Plan {
     /// The plan that tries some dead letters of one root again, as its last
     /// scan would.
     pub fn retry(
-        catalog: &mut Exclusive,
-        root: RootId,
+        catalog: &Exclusive,
+        root: &RootRow,
         faults: &[FaultEntry],
     ) -> Result<Self, ScanError> {
-        let known = catalog.roots()?;
-        if let Some(root) = known.iter().find(|known| known.id == root)
-            && let Err(reason) = online_state(root, &VolumeTable::new())
-        {
+        if let Err(reason) = online_state(root, &VolumeTable::new()) {
             return Err(ScanError::Offline {
                 path: root.path.clone(),
                 reason,
@@ -206,12 +205,12 @@ impl Plan {
             mode: Mode::All,
             rehash: false,
             ..reader
-                .last_options(root)?
+                .last_options(root.id)?
                 .and_then(|json| serde_json::from_str(&json).ok())
                 .unwrap_or_default()
         };
         let scan = catalog.begin_scan(&NewScan {
-            root,
+            root: root.id,
             subpath: Path::new(""),
             mode: RETRY,
             algorithm: reader.algorithm()?,
@@ -230,7 +229,8 @@ impl Plan {
         Ok(Self {
             roots: vec![RootPlan {
                 scan,
-                root,
+                root: root.id,
+                volume: root.volume_id,
                 start_depth: 0,
                 seeds: is_listing.then_some(Seeds::Folders(folders)),
             }],
@@ -271,20 +271,22 @@ pub fn unfinished(catalog: &Exclusive) -> Result<Vec<Vec<ScanRow>>, ScanError> {
 pub fn retries(
     catalog: &Exclusive,
     ids: &[FaultId],
-) -> Result<Vec<(RootId, Vec<FaultEntry>)>, ScanError> {
+) -> Result<Vec<(RootRow, Vec<FaultEntry>)>, ScanError> {
     let mut faults = catalog.reader()?.faults(FaultId(0), u32::MAX)?;
     if let Some(unknown) = ids.iter().find(|id| faults.iter().all(|f| f.id != **id)) {
         return Err(ScanError::NoSuchFault(*unknown));
     }
     faults.retain(|fault| ids.is_empty() || ids.contains(&fault.id));
-    let mut by_root: Vec<(RootId, Vec<FaultEntry>)> = Vec::new();
-    for fault in faults {
-        match by_root.iter_mut().find(|(root, _)| *root == fault.root) {
-            Some((_, of_root)) => of_root.push(fault),
-            None => by_root.push((fault.root, vec![fault])),
-        }
-    }
-    Ok(by_root)
+    let of_root = |root: RootRow| {
+        let of_root = faults.iter().filter(|fault| fault.root == root.id);
+        (root.clone(), of_root.cloned().collect::<Vec<_>>())
+    };
+    Ok(catalog
+        .roots()?
+        .into_iter()
+        .map(of_root)
+        .filter(|(_, faults)| !faults.is_empty())
+        .collect())
 }
 
 /// Makes sure that folders to be scanned are there, before a catalog is
@@ -490,6 +492,7 @@ fn plan_root(
         });
     let start = Start {
         placement: &placement,
+        volume,
         path,
         algorithm,
     };
@@ -499,6 +502,7 @@ fn plan_root(
 /// A folder from which a scan starts or goes on.
 struct Start<'a> {
     placement: &'a Placement,
+    volume: VolumeId,
     path: &'a Path,
     algorithm: Algorithm,
 }
@@ -532,6 +536,7 @@ impl Start<'_> {
         Ok(RootPlan {
             scan,
             root: self.placement.root,
+            volume: self.volume,
             start_depth: self.placement.subpath.components().count(),
             seeds: (request.options.mode != Mode::Files).then_some(seeds),
         })

@@ -117,6 +117,7 @@ pub(super) fn open_in_state(
         Err(OpenError::Failed(path, fault)) => report.failures.push(Failure {
             place: Place::of_name(&copy.names[0]),
             path,
+            volume: copy.volume,
             again: fault.class.is_retried().then(again),
             fault,
         }),
@@ -159,6 +160,7 @@ pub(super) fn push_failure(
         Ok(path) => report.failures.push(Failure {
             place: Place::of_name(&copy.names[0]),
             path,
+            volume: copy.volume,
             again: fault.class.is_retried().then_some(again),
             fault,
         }),

@@ -30,7 +30,13 @@ struct Due {
 impl RetryQueue {
     /// Adds work that has failed `work.failed` times.
     pub(super) fn add(&mut self, work: Work, backoff: Duration) {
-        let at = Instant::now() + spread(pause(backoff, work.failed));
+        let after = spread(pause(backoff, work.failed));
+        self.add_after(work, after);
+    }
+
+    /// Adds work that is due after a pause.
+    pub(super) fn add_after(&mut self, work: Work, after: Duration) {
+        let at = Instant::now() + after;
         self.added += 1;
         self.waiting.push(Reverse(Due {
             at,

@@ -178,14 +178,7 @@ impl Run<'_> {
             };
             tracing::info!(scan = root.scan.0, "listing begins");
             self.shared.forget_visits();
-            let mut source = ListSource::new(
-                root.scan,
-                root.root,
-                root.start_depth,
-                seeds,
-                self.reader()?,
-                self.writer.clone(),
-            );
+            let mut source = ListSource::new(root, seeds, self.reader()?, self.writer.clone());
             if self.engine.run_stage(&mut source)? == StageEnd::Interrupted {
                 return Ok(StageEnd::Interrupted);
             }
@@ -209,10 +202,13 @@ impl Run<'_> {
             .adopt(self.scans.clone(), self.options().ignore_ctime)?;
         for pass in 1..=PASSES {
             self.engine.findings.changed.clear();
+            self.engine.findings.is_held = false;
             if self.probe()? == StageEnd::Interrupted || self.hash()? == StageEnd::Interrupted {
                 return Ok(StageEnd::Interrupted);
             }
-            if self.engine.findings.changed.is_empty() {
+            let findings = &self.engine.findings;
+            let is_back = findings.is_held && findings.given_up.is_empty();
+            if findings.changed.is_empty() && !is_back {
                 break;
             }
             if pass == PASSES {
@@ -266,9 +262,34 @@ impl Run<'_> {
     fn settle(&mut self) -> Result<StageEnd, ScanError> {
         self.enter(Stage::Settle)?;
         let groups = GroupList::build(self.reader()?, GroupFilter::default())?;
-        self.writer.complete(self.scans.clone(), groups.totals())?;
+        let (cut_off, done) = self.scans.iter().partition(|scan| self.is_cut_off(**scan));
+        self.writer.complete(done, groups.totals())?;
+        self.interrupt(&cut_off)?;
         self.groups = Some(groups);
         Ok(StageEnd::Finished)
+    }
+
+    /// Whether a device that was given up left a scan unfinished.
+    fn is_cut_off(&self, scan: ScanId) -> bool {
+        let findings = &self.engine.findings;
+        let lies_on_it = |volume| {
+            let mut roots = self.plan.roots.iter();
+            roots.any(|root| root.scan == scan && root.volume == volume)
+        };
+        !findings.given_up.is_empty()
+            && (findings.held_scans.contains(&scan)
+                || findings
+                    .given_up
+                    .iter()
+                    .any(|(volume, ..)| lies_on_it(*volume)))
+    }
+
+    fn interrupt(&self, scans: &[ScanId]) -> Result<(), CatalogError> {
+        for scan in scans {
+            self.writer
+                .set_scan(*scan, ScanState::Interrupted, self.stage)?;
+        }
+        Ok(())
     }
 
     fn enter(&mut self, stage: Stage) -> Result<(), CatalogError> {
@@ -300,17 +321,12 @@ impl Run<'_> {
 
     /// Ends the workers; marks the scans interrupted unless they are done.
     fn close(self, ended: &Result<StageEnd, ScanError>) -> Closed {
-        let findings = self.engine.stop(Instant::now() + self.limits.shutdown);
         if !matches!(ended, Ok(StageEnd::Finished)) {
-            for scan in &self.scans {
-                // If the writer is gone, the next command marks them.
-                self.writer
-                    .set_scan(*scan, ScanState::Interrupted, self.stage)
-                    .ok();
-            }
+            // If the writer is gone, the next command marks them.
+            self.interrupt(&self.scans).ok();
         }
         Closed {
-            findings,
+            findings: self.engine.stop(Instant::now() + self.limits.shutdown),
             adopted: self.adopted,
             groups: self.groups,
         }

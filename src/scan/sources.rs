@@ -6,8 +6,9 @@ use std::os::unix::ffi::OsStrExt;
 use super::ScanError;
 use super::engine::Source;
 use super::item::{Item, ItemReport, ListItem, Origin};
+use super::plan::RootPlan;
 use crate::catalog::{Candidates, HashClass, ReadOnly, WriterHandle};
-use crate::model::{FolderId, RootId, ScanId};
+use crate::model::{FolderId, RootId, ScanId, VolumeId};
 
 /// Folders kept in memory; further ones are found again in the catalog.
 const FRONTIER: usize = 10_000;
@@ -32,6 +33,7 @@ pub(super) enum Seeds {
 pub(super) struct ListSource {
     scan: ScanId,
     root: RootId,
+    volume: VolumeId,
     start_depth: usize,
     catalog: ReadOnly,
     writer: WriterHandle,
@@ -52,17 +54,16 @@ pub(super) struct ListSource {
 impl ListSource {
     /// A source over one root, or a part of it.
     pub(super) fn new(
-        scan: ScanId,
-        root: RootId,
-        start_depth: usize,
+        plan: &RootPlan,
         seeds: Seeds,
         catalog: ReadOnly,
         writer: WriterHandle,
     ) -> Self {
         let mut source = Self {
-            scan,
-            root,
-            start_depth,
+            scan: plan.scan,
+            root: plan.root,
+            volume: plan.volume,
+            start_depth: plan.start_depth,
             catalog,
             writer,
             stack: Vec::new(),
@@ -87,6 +88,7 @@ impl ListSource {
         let items = folders.into_iter().map(|folder| ListItem {
             scan: self.scan,
             root: self.root,
+            volume: self.volume,
             folder,
             start_depth: self.start_depth,
             origin: origin.clone(),
@@ -136,6 +138,10 @@ impl Source for ListSource {
                 _ => self.stack.push(item),
             }
         }
+    }
+
+    fn held(&mut self) {
+        self.has_more = true;
     }
 
     fn refill(&mut self) -> Result<bool, ScanError> {

@@ -8,6 +8,7 @@
 )]
 
 mod backup;
+mod breaker;
 mod config;
 mod env;
 mod errors;

@@ -378,3 +378,62 @@ fn an_old_unfinished_scan_is_listed_afresh() {
     env.run("resume").ok().mentions("afresh");
     assert_eq!(env.groups(), oracle::groups(&env.path(""), &["tree"]));
 }
+
+/// A little more than the size from which on states are kept.
+const HUGE: u64 = (1 << 30) + 100_000;
+
+/// Two equal huge files, and one that differs from them in its last third.
+fn huge_tree() -> TestEnv {
+    let env = TestEnv::new();
+    for name in ["tree/a", "tree/b", "tree/c"] {
+        env.sparse(name, HUGE);
+    }
+    env.flip("tree/c", HUGE * 2 / 3);
+    env.settle_clock();
+    env
+}
+
+fn stop_inside(env: &TestEnv, signal: Signal) {
+    let mut scan = env.start("scan tree --bwlimit 900M");
+    let saved = "SELECT min(offset) FROM hash_states HAVING count(*) = 3";
+    let far = i64::try_from(HUGE / 4).unwrap();
+    let came_far = scan.wait_until(|| peek::<i64>(env, saved).is_some_and(|least| least > far));
+    assert!(came_far, "the scan was over before it could be stopped");
+    scan.signal(signal);
+    scan.wait();
+}
+
+#[test]
+fn a_huge_file_is_gone_on_with_from_where_it_was() {
+    for signal in [Signal::KILL, Signal::INT] {
+        let env = huge_tree();
+        stop_inside(&env, signal);
+        let kept: i64 = env.sql("SELECT sum(offset) FROM hash_states");
+        let before = env.last_scan("bytes_read");
+        env.run("resume").ok();
+        let read = u64::try_from(env.last_scan("bytes_read") - before).unwrap();
+        // All three files to the end, or c to its difference, less what was kept.
+        let missing = 3 * HUGE - u64::try_from(kept).unwrap();
+        assert!(read <= missing, "{read} bytes read, {missing} were missing");
+        let groups = &env.report("")["groups"];
+        assert_eq!(groups.as_array().unwrap().len(), 1);
+        assert_eq!(groups[0]["copies"], 2);
+        let left: i64 = env.sql("SELECT count(*) FROM hash_states");
+        assert_eq!(left, 0);
+        if signal == Signal::KILL {
+            let resumed = groups[0]["digest"].clone();
+            env.run("scan tree --rehash").ok();
+            assert_eq!(env.report("")["groups"][0]["digest"], resumed);
+        }
+    }
+}
+
+#[test]
+fn a_huge_file_that_changed_since_the_stop_is_read_from_its_start() {
+    let env = huge_tree();
+    stop_inside(&env, Signal::KILL);
+    // Within what was read already, with the old time put back.
+    env.flip_secretly("tree/b", 1_000_000);
+    env.run("resume").ok();
+    assert_eq!(env.report("")["groups"].as_array().unwrap().len(), 0);
+}

@@ -97,6 +97,22 @@ CREATE TABLE files (
     PRIMARY KEY (folder, name)
 ) STRICT, WITHOUT ROWID;
 
+-- How far huge files were hashed; a resume goes on from there.
+CREATE TABLE hash_states (
+    folder    INTEGER NOT NULL,
+    name      BLOB    NOT NULL,
+    size      INTEGER NOT NULL,
+    mtime_ns  INTEGER NOT NULL,
+    ctime_ns  INTEGER NOT NULL,
+    ino       INTEGER,
+    algorithm TEXT    NOT NULL CHECK (algorithm IN ('sha256', 'sha512', 'sha3-256', 'blake3')),
+    format    INTEGER NOT NULL,
+    offset    INTEGER NOT NULL CHECK (offset > 0),
+    state     BLOB    NOT NULL,
+    PRIMARY KEY (folder, name),
+    FOREIGN KEY (folder, name) REFERENCES files ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE faults (
     id       INTEGER PRIMARY KEY AUTOINCREMENT,
     root     INTEGER NOT NULL REFERENCES roots,
