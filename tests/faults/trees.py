@@ -100,7 +100,7 @@ def sparse(context):
 
 def deep(context):
     """Row 28: 10,000 folders in each other."""
-    depth = context.many(10_000, 2_000)
+    depth = context.many(10_000, 1_500)
     name, requirement = f"deep: {depth:,} folders in each other", "the bottom file is found"
     with context.workspace("deep") as folder:
         tree, db = folder / "tree", folder / "c.db"
@@ -129,7 +129,7 @@ def deep(context):
 
 def wide(context):
     """Row 29: a million files in one folder."""
-    count = context.many(1_000_000, 50_000)
+    count = context.many(1_000_000, 30_000)
     limit = 400
     name, requirement = f"wide: {count:,} files in one folder", f"complete, at most {limit} MiB of memory"
     with context.workspace("wide") as folder:
