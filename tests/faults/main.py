@@ -89,10 +89,11 @@ def show(figure):
 
 
 def markdown(figures):
+    """The figures, and which test shows which row of the matrix."""
     lines = ["| Figure | Seen | Required | |", "|---|---|---|---|"]
     lines += [f"| {f.name} | {f.figure} | {f.requirement} | {f.state} |" for f in figures]
     machine = f"{os.cpu_count()} cores, Linux {platform.release().split('-')[0]}"
-    return "\n".join([*lines, "", f"Seen on {machine}."]) + "\n"
+    return "\n".join([*lines, "", f"Machine: {machine}.", "", matrix.table()])
 
 
 if __name__ == "__main__":

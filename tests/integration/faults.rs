@@ -92,7 +92,9 @@ fn errors_that_pass_are_tried_again_whatever_they_are() {
         let env = TestEnv::new();
         env.random("tree/a", 1, 300_000).copy("tree/a", "tree/b");
         let fault = format!("pread64:error={errno}:when=1..2");
-        inject(&env, "tree/b", &fault, "scan tree --backoff 10ms").ok();
+        // strace counts per thread.
+        let line = "scan tree --backoff 10ms --workers 1";
+        inject(&env, "tree/b", &fault, line).ok();
         assert_eq!(env.groups(), expected(&[&["tree/a", "tree/b"]]), "{errno}");
         // For good: a dead letter.
         let fault = format!("pread64:error={errno}");
