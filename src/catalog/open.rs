@@ -8,14 +8,19 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::lock::{Lock, lock_path};
+use super::verify::{integrity, is_damage};
 use super::{CatalogError, PROBE_VERSION, schema};
 use crate::model::{Algorithm, Timestamp};
 
 /// How long a statement waits for another process's short locks.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Catalogs up to this size, about 100,000 files, are checked before they are
+/// changed.
+const CHECKED_AT_MOST: u64 = 8 << 20;
 /// SQLite 3.51.3 fixed a WAL-reset bug that could corrupt a database.
 const MIN_SQLITE: i32 = 3_051_003;
 /// Bytes that the WAL keeps when it starts over. A long reader can make it
@@ -65,7 +70,14 @@ impl Exclusive {
             path,
             OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
         )?;
+        // What an earlier process left in the -wal is written into the file
+        // when the last connection closes: not before the file is known to be
+        // sound.
+        let no_checkpoint = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
+        connection.set_db_config(no_checkpoint, true)?;
         let found = schema::version(&connection)?;
+        refuse_damaged(&connection, path)?;
+        connection.set_db_config(no_checkpoint, false)?;
         if found == 0 {
             connection.pragma_update(None, "page_size", 8192)?;
         }
@@ -84,6 +96,11 @@ impl Exclusive {
              ON CONFLICT DO NOTHING",
             (algorithm.name(), PROBE_VERSION, Timestamp::now().0),
         )?;
+        if found == 0 {
+            // Until the first checkpoint a power cut would leave a database
+            // without tables, which nobody could tell from a foreign one.
+            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+        }
         Ok(Self {
             connection,
             lock,
@@ -215,6 +232,21 @@ fn temp_files_beside(connection: &Connection, path: &Path) -> Result<(), Catalog
     Ok(())
 }
 
+/// Checks a catalog before it is changed, so that a damaged one stays as it
+/// is. Only up to a size at which that takes no time worth mentioning: in a
+/// larger one damage shows when a query meets it, or by `dupescan verify`.
+fn refuse_damaged(connection: &Connection, path: &Path) -> Result<(), CatalogError> {
+    let length = |path: PathBuf| std::fs::metadata(path).map_or(0, |file| file.len());
+    if length(path.to_owned()) + length(with_suffix(path, "-wal")) > CHECKED_AT_MOST {
+        return Ok(());
+    }
+    match integrity(connection) {
+        Ok(complaints) if complaints.is_empty() => Ok(()),
+        Err(error) if !is_damage(&error) => Err(error.into()),
+        _ => Err(CatalogError::Damaged),
+    }
+}
+
 fn check_sqlite() -> Result<(), CatalogError> {
     if rusqlite::version_number() < MIN_SQLITE {
         return Err(CatalogError::OldSqlite(rusqlite::version()));
@@ -312,6 +344,15 @@ mod tests {
         assert_eq!(mode & 0o777, 0o600);
         drop(catalog);
         assert_eq!(version_of(&path), schema::VERSION);
+    }
+
+    #[test]
+    fn a_new_catalog_does_not_depend_on_its_wal() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, copy) = (folder.path().join("a.db"), folder.path().join("b.db"));
+        let _catalog = Exclusive::open_or_create(&path, "scan", Algorithm::Blake3).unwrap();
+        std::fs::copy(&path, &copy).unwrap();
+        assert_eq!(version_of(&copy), schema::VERSION);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::access::{Access, is_racy, is_same};
@@ -27,6 +28,9 @@ const SAVE_EVERY: Duration = Duration::from_millis(200);
 struct Member<'c> {
     copy: &'c WorkCopy,
     file: OpenFile,
+    /// Its number in the class, and its path, for whoever watches.
+    part: usize,
+    path: PathBuf,
 }
 
 /// Files that agreed in everything read so far.
@@ -94,10 +98,11 @@ impl<'c> Reading<'c> {
     /// together that agree so far.
     fn open(&mut self, access: &mut Access) -> Vec<Lane> {
         let mut by_state: BTreeMap<Option<HashState>, Vec<usize>> = BTreeMap::new();
-        for copy in &self.class.copies {
+        for (part, copy) in self.class.copies.iter().enumerate() {
             if self.context.shutdown().is_stopped() || self.report.fatal.is_some() {
                 return Vec::new();
             }
+            self.context.set_part(part);
             let file = open_in_state(
                 access,
                 self.shared,
@@ -111,7 +116,13 @@ impl<'c> Reading<'c> {
                 file.advise_sequential();
                 let saved = self.saved_state(access, copy);
                 by_state.entry(saved).or_default().push(self.members.len());
-                self.members.push(Member { copy, file });
+                let path = access.absolute(&copy.names[0]).unwrap_or_default();
+                self.members.push(Member {
+                    copy,
+                    file,
+                    part,
+                    path,
+                });
             }
         }
         // What was read to different lengths is compared by digest.
@@ -267,7 +278,10 @@ impl<'c> Reading<'c> {
         if let Some(throttle) = &self.shared.throttle {
             throttle.take(length, self.context.shutdown(), || self.context.progress(0));
         }
-        let read = self.members[member].file.read_at(chunk, offset)? as u64;
+        let member = &self.members[member];
+        self.context.set_part(member.part);
+        self.context.set_path(&member.path);
+        let read = member.file.read_at(chunk, offset)? as u64;
         self.bytes_read += read;
         self.context.progress(read);
         self.context.metrics().bytes_hashed.add(read);
@@ -334,7 +348,7 @@ impl<'c> Reading<'c> {
 
     /// Keeps what was learned if the file is still what it was when opened.
     fn note(&mut self, member: usize, outcome: FileOutcome) {
-        let Member { copy, file } = &self.members[member];
+        let Member { copy, file, .. } = &self.members[member];
         let is_unchanged = file
             .stat()
             .is_ok_and(|after| is_same(file.opened_as(), &after));
@@ -349,7 +363,7 @@ impl<'c> Reading<'c> {
     /// Notes the state that changed members are in now.
     fn note_changed(&mut self, access: &mut Access) {
         for member in std::mem::take(&mut self.changed) {
-            let Member { copy, file } = &self.members[member];
+            let Member { copy, file, .. } = &self.members[member];
             push_changed(access, copy, file, &mut self.report, &mut self.results);
         }
     }

@@ -474,8 +474,17 @@ impl Engine {
                 Item::Probe(_) | Item::Hash(_) => Step::Read,
             };
             let fault = Fault::timed_out(step, abandoned.idle.as_secs());
-            events::item_given_up(&abandoned, abandoned.job.item.item.places().len());
-            self.give_up(&abandoned.job.item, &fault, &abandoned.what, source)?;
+            let work = &abandoned.job.item;
+            let (stuck, rest) = work.item.split(abandoned.part);
+            let with = |item| Work {
+                item,
+                ..work.clone()
+            };
+            if let Some(rest) = rest {
+                self.retries.add_after(with(rest), Duration::ZERO);
+            }
+            events::item_given_up(&abandoned, stuck.places().len());
+            self.give_up(&with(stuck), &fault, &abandoned.what, source)?;
             self.findings.abandoned += 1;
             if self.findings.abandoned >= Pool::<Work, ItemReport>::MAX_REPLACEMENTS {
                 return Err(ScanError::TooManyStuck(self.findings.abandoned));

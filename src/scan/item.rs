@@ -56,6 +56,31 @@ impl Item {
         }
     }
 
+    /// The part that hangs as an item of its own, and what is left to do
+    /// without it. Files that are not compared with it need their digest.
+    pub(super) fn split(&self, part: Option<usize>) -> (Self, Option<Self>) {
+        match (self, part) {
+            (Self::Probe(copies), Some(part)) if part < copies.len() => {
+                let mut rest = copies.clone();
+                let stuck = Self::Probe(vec![rest.remove(part)]);
+                (stuck, (!rest.is_empty()).then_some(Self::Probe(rest)))
+            }
+            (Self::Hash(class), Some(part)) if part < class.copies.len() => {
+                let with = |copies| {
+                    Self::Hash(HashClass {
+                        size: class.size,
+                        must_digest: true,
+                        copies,
+                    })
+                };
+                let mut rest = class.copies.clone();
+                let stuck = with(vec![rest.remove(part)]);
+                (stuck, (!rest.is_empty()).then(|| with(rest)))
+            }
+            _ => (self.clone(), None),
+        }
+    }
+
     /// The volumes it needs.
     pub(super) fn volumes(&self) -> Vec<VolumeId> {
         let mut volumes: Vec<VolumeId> = match self {

@@ -308,9 +308,10 @@ fn resolve_all(paths: &[PathBuf], known: &[RootRow]) -> Result<Vec<PathBuf>, Sca
 }
 
 fn resolve(path: &Path, known: &[RootRow]) -> Result<PathBuf, ScanError> {
-    match path.canonicalize() {
-        Ok(resolved) if resolved.is_dir() => Ok(resolved),
-        Ok(_) => Err(ScanError::NotAFolder(path.to_owned())),
+    let found = path.canonicalize();
+    match found.and_then(|found| Ok((found.metadata()?.is_dir(), found))) {
+        Ok((true, resolved)) => Ok(resolved),
+        Ok((false, _)) => Err(ScanError::NotAFolder(path.to_owned())),
         Err(error) => {
             let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
             let is_known = known.iter().any(|root| root.path == absolute);

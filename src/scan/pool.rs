@@ -25,6 +25,10 @@ use super::metrics::{ItemKind, Metrics};
 use super::shutdown::Shutdown;
 use crate::escape::escape;
 
+/// A worker that is asked to leave and gives no sign of life for so long hangs
+/// in the kernel: waiting longer for it would only hold up the end.
+const HUNG: Duration = Duration::from_secs(1);
+
 /// A work item on its way through the pool.
 #[derive(Debug)]
 pub struct Job<T> {
@@ -111,6 +115,8 @@ pub struct Abandoned<T> {
     pub idle: Duration,
     /// The path it was at; empty if it named none.
     pub what: PathBuf,
+    /// The part of the item it was at, if it named one.
+    pub part: Option<usize>,
 }
 
 /// How the pool ended.
@@ -357,7 +363,8 @@ impl<T, R> Shared<T, R> {
     /// Waits for one thread to end; `false` if it is left behind.
     fn see_off(&self, member: Member<T>, deadline: Instant) -> bool {
         let slot = Arc::clone(&member.slot);
-        let Some(ended) = member.join(deadline) else {
+        let is_stuck = || slot.stalled(HUNG).is_some();
+        let Some(ended) = member.join(deadline, is_stuck) else {
             if let Some(abandoned) = slot.retire() {
                 self.left_behind(&abandoned);
             }
@@ -376,6 +383,7 @@ impl<T, R> Shared<T, R> {
             job,
             idle,
             what,
+            ..
         } = abandoned;
         tracing::warn!(
             event = "worker.left_behind",

@@ -27,10 +27,11 @@ pub(super) fn probe_batch(
     let mut report = ItemReport::default();
     let mut results = Vec::with_capacity(copies.len());
     let mut bytes_read = 0;
-    for copy in copies {
+    for (part, copy) in copies.iter().enumerate() {
         if context.shutdown().is_stopped() {
             break;
         }
+        context.set_part(part);
         let again = || Item::Probe(vec![copy.clone()]);
         let opened = open_in_state(
             access,

@@ -47,6 +47,7 @@ impl Worker {
                 };
             }
         };
+        panic_if_asked(job);
         match &job.item.item {
             Item::List(item) => {
                 let is_last_attempt = job.item.failed >= self.retries;
@@ -62,4 +63,14 @@ impl Worker {
             Item::Hash(class) => hash_class(access, &self.shared, class, &mut self.chunks, context),
         }
     }
+}
+
+/// Lets a test see what a panic in a worker does; debug builds only.
+fn panic_if_asked(job: &Job<Work>) {
+    let is_asked =
+        || std::env::var_os("DUPESCAN_TEST_PANIC").is_some_and(|kind| kind == *job.kind.name());
+    assert!(
+        !cfg!(debug_assertions) || !is_asked(),
+        "asked for by DUPESCAN_TEST_PANIC"
+    );
 }

@@ -84,6 +84,29 @@ fn a_passing_read_error_is_tried_again() {
 }
 
 #[test]
+fn errors_that_pass_are_tried_again_whatever_they_are() {
+    if !has_strace() {
+        skip!("no strace to make reads fail");
+    }
+    for errno in ["ESTALE", "EAGAIN", "EBUSY", "ETIMEDOUT"] {
+        let env = TestEnv::new();
+        env.random("tree/a", 1, 300_000).copy("tree/a", "tree/b");
+        let fault = format!("pread64:error={errno}:when=1..2");
+        // strace counts per thread.
+        let line = "scan tree --backoff 10ms --workers 1";
+        inject(&env, "tree/b", &fault, line).ok();
+        assert_eq!(env.groups(), expected(&[&["tree/a", "tree/b"]]), "{errno}");
+        // For good: a dead letter.
+        let fault = format!("pread64:error={errno}");
+        let line = "scan tree --rehash --retries 1 --backoff 10ms";
+        inject(&env, "tree/b", &fault, line).code(1);
+        env.run("errors")
+            .ok()
+            .says(env.path("tree/b").to_str().unwrap());
+    }
+}
+
+#[test]
 fn without_retries_the_first_error_counts() {
     if !has_strace() {
         skip!("no strace to make reads fail");
@@ -300,5 +323,47 @@ fn a_catalog_that_cannot_be_written_ends_the_scan_in_time() {
         assert!(run.elapsed < Duration::from_secs(10), "{}", run.describe());
         env.run("scan tree").ok();
         assert_eq!(env.groups(), oracle::groups(&env.path(""), &["tree"]));
+    }
+}
+
+#[test]
+fn a_panic_in_a_worker_is_a_dead_letter_and_the_scan_goes_on() {
+    let env = TestEnv::new();
+    env.random("tree/a", 1, 300_000)
+        .copy("tree/a", "tree/b")
+        .file("tree/sub/c", "x");
+    let mut command = env.command(["scan", "tree"]);
+    command.env("DUPESCAN_TEST_PANIC", "probe");
+    env.finish(command).code(1).mentions(" errors");
+    assert_eq!(env.sql::<i64>("SELECT count(*) FROM files"), 3);
+    env.run("errors")
+        .ok()
+        .says(env.path("tree/a").to_str().unwrap())
+        .says("internal");
+    env.run("retry").ok();
+    assert_eq!(env.groups(), expected(&[&["tree/a", "tree/b"]]));
+}
+
+#[test]
+fn a_file_that_hangs_takes_no_other_file_along() {
+    if !has_strace() {
+        skip!("no strace to make reads hang");
+    }
+    // In a batch of probes, and in a class that is read in step.
+    for (size, from) in [(30_000, 1), (300_000, 3)] {
+        let env = TestEnv::new();
+        env.random("tree/a", 1, size)
+            .copy("tree/a", "tree/b")
+            .copy("tree/a", "tree/hangs")
+            .copy("tree/a", "tree/z");
+        let fault = format!("pread64:delay_enter=8s:when={from}+");
+        inject(&env, "tree/hangs", &fault, "scan tree --item-timeout 1s").code(1);
+        assert_eq!(
+            env.groups(),
+            expected(&[&["tree/a", "tree/b", "tree/z"]]),
+            "{size}"
+        );
+        let listed: i64 = env.sql("SELECT count(*) FROM faults WHERE name = CAST('hangs' AS BLOB)");
+        assert_eq!((listed, env.sql("SELECT count(*) FROM faults")), (1, 1));
     }
 }

@@ -120,6 +120,31 @@ fn broken_catalogs_are_refused_and_stay_as_they_are() {
 }
 
 #[test]
+fn a_damaged_page_is_found_before_anything_is_changed() {
+    let env = TestEnv::new();
+    for number in 0..400 {
+        env.file(format!("tree/{}/{number}", number % 40), "x");
+    }
+    env.run("scan tree").ok();
+    let pages = fs::metadata(env.db()).unwrap().len() / 8192;
+    let mut bytes = fs::read(env.db()).unwrap();
+    let last = usize::try_from(pages - 1).unwrap() * 8192;
+    bytes[last..last + 64].fill(0xff);
+    fs::write(env.db(), &bytes).unwrap();
+    env.catalog_is_broken_on_purpose();
+    env.run("verify").code(1);
+    env.file("tree/new", "x");
+    for line in ["scan tree", "purge", "verify --repair"] {
+        let run = env.run(line);
+        assert!(matches!(run.exit, Some(1 | 3)), "{}", run.describe());
+        assert!(
+            fs::read(env.db()).unwrap() == bytes,
+            "{line} changed a damaged catalog"
+        );
+    }
+}
+
+#[test]
 fn messages_about_a_broken_catalog_say_what_it_is() {
     let env = TestEnv::new();
     env.fixture("catalogs", "data");

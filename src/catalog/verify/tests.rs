@@ -1,5 +1,6 @@
 //! Every kind of damage is planted, found, and mended where it is said to be.
 
+use super::super::Exclusive;
 use super::super::testing::{Bed, file};
 use super::*;
 
@@ -237,7 +238,8 @@ fn a_file_that_sqlite_finds_damaged_is_not_repaired() {
     std::os::unix::fs::FileExt::write_all_at(&file, &[0xff; 64], (page - 1) * 8192).unwrap();
     let problems = bed.reader().verify().unwrap();
     assert!(problems.iter().any(|p| !p.mendable), "{problems:?}");
-    let error = bed.open().repair().unwrap_err().to_string();
+    let error = Exclusive::open(bed.path(), "test").and_then(|mut catalog| catalog.repair());
+    let error = error.unwrap_err().to_string();
     assert!(error.contains("restore a backup"), "{error}");
 }
 

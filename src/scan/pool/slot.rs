@@ -25,6 +25,7 @@ struct Track {
     phase: Phase,
     last_sign: Instant,
     what: PathBuf,
+    part: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +51,7 @@ impl WorkerContext {
                 phase: Phase::Idle,
                 last_sign: Instant::now(),
                 what: PathBuf::new(),
+                part: None,
             }),
         }
     }
@@ -83,6 +85,12 @@ impl WorkerContext {
             track.what.as_mut_os_string().clear();
             track.what.push(path);
         });
+    }
+
+    /// Says which part of an item of several files is worked on from now on,
+    /// so that the others do not fail with it.
+    pub fn set_part(&self, part: usize) {
+        lock(&self.track).part = Some(part);
     }
 
     /// Whether the item was taken away: nobody waits for its result, and
@@ -123,6 +131,7 @@ impl WorkerContext {
         track.phase = Phase::Running;
         track.last_sign = Instant::now();
         track.what.as_mut_os_string().clear();
+        track.part = None;
         self.metrics.item_started();
         true
     }
@@ -201,6 +210,7 @@ impl<T> Slot<T> {
             job,
             idle: track.last_sign.elapsed(),
             what: track.what.clone(),
+            part: track.part,
         }
     }
 }

@@ -28,6 +28,9 @@ pub(super) struct Shared<T, R> {
     pub(super) errors: Mutex<Vec<String>>,
 }
 
+/// How often a thread that does not end is looked at.
+const LOOK: Duration = Duration::from_millis(50);
+
 /// A started thread.
 pub(super) struct Member<T> {
     pub(super) slot: Arc<Slot<T>>,
@@ -37,12 +40,20 @@ pub(super) struct Member<T> {
 }
 
 impl<T> Member<T> {
-    /// Waits for the thread to end, but not past the deadline: `None` then,
-    /// and otherwise whether it ended in order.
-    pub(super) fn join(self, deadline: Instant) -> Option<thread::Result<()>> {
-        match self.alive.recv_deadline(deadline) {
-            Err(RecvTimeoutError::Timeout) => None,
-            _ => Some(self.handle.join()),
+    /// Waits for the thread to end, but not past the deadline, and not when it
+    /// is stuck: `None` then, and otherwise whether it ended in order.
+    pub(super) fn join(
+        self,
+        deadline: Instant,
+        is_stuck: impl Fn() -> bool,
+    ) -> Option<thread::Result<()>> {
+        loop {
+            let until = deadline.min(Instant::now() + LOOK);
+            match self.alive.recv_deadline(until) {
+                Err(RecvTimeoutError::Timeout) if until == deadline || is_stuck() => return None,
+                Err(RecvTimeoutError::Timeout) => {}
+                _ => return Some(self.handle.join()),
+            }
         }
     }
 }

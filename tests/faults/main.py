@@ -1,0 +1,100 @@
+"""Runs the steps and prints one line per figure; see `run`."""
+
+import argparse
+import os
+import platform
+import sys
+import tempfile
+import time
+import traceback
+
+import changes
+import disks
+import lib
+import matrix
+import stops
+import trees
+
+STEPS = {
+    "kill": stops.kill,
+    "reread": stops.reread,
+    "signals": stops.signals,
+    "power": stops.power,
+    "mutations": changes.mutations,
+    "corrupt": changes.corrupt,
+    "lock": changes.lock,
+    "unreadable": disks.unreadable,
+    "offline": disks.offline,
+    "fuse-catalog": trees.fuse_catalog,
+    "hang": trees.hang,
+    "sparse": trees.sparse,
+    "deep": trees.deep,
+    "wide": trees.wide,
+    "clock": trees.clock,
+    "limits": trees.limits,
+    "matrix": matrix.check,
+}
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="tests/faults/run", description="Provokes faults and prints what was seen.")
+    parser.add_argument("--quick", action="store_true", help="a small sample of each figure")
+    parser.add_argument("--only", action="append", choices=STEPS, metavar="NAME", help="this step only; may be repeated")
+    parser.add_argument("--list", action="store_true", help="print the names of the steps")
+    parser.add_argument("--markdown", metavar="FILE", help="write the table to this file as well")
+    parser.add_argument("--dir", default="/var/tmp", help="work in this folder (a disk, not a tmpfs)")
+    parser.add_argument("--seed", default="1", help="of all random choices")
+    return parser.parse_args()
+
+
+def main():
+    args = arguments()
+    if args.list:
+        for name, step in STEPS.items():
+            print(f"{name:13} {step.__doc__.splitlines()[0]}")
+        return 0
+    figures = []
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="dupescan-faults-", dir=args.dir, ignore_cleanup_errors=True) as folder:
+        os.chmod(folder, 0o755)
+        context = lib.Context(args.quick, folder, args.seed)
+        for name in args.only or STEPS:
+            figures += attempt(name, context)
+    print(f"\n{len(figures)} figures in {time.monotonic() - started:.0f} s: "
+          + ", ".join(f"{sum(f.state == state for f in figures)} {state}" for state in ("ok", "NOT REACHED", "SKIPPED")))
+    if args.markdown:
+        with open(args.markdown, "w") as file:
+            file.write(markdown(figures))
+    return 1 if any(figure.state == "NOT REACHED" for figure in figures) else 0
+
+
+def attempt(name, context):
+    """One step; what it meets unexpectedly is a figure not reached."""
+    figures = []
+    started = time.monotonic()
+    try:
+        for figure in STEPS[name](context):
+            show(figure)
+            figures.append(figure)
+    except Exception as error:
+        traceback.print_exc()
+        figures.append(lib.Figure(f"{name}: the step itself", f"failed: {error}".splitlines()[0], "runs", "NOT REACHED"))
+        show(figures[-1])
+    print(f"    ({name}: {time.monotonic() - started:.1f} s)", flush=True)
+    return figures
+
+
+def show(figure):
+    print(f"{figure.state:11} | {figure.name} | {figure.figure} | {figure.requirement}", flush=True)
+
+
+def markdown(figures):
+    """The figures, and which test shows which row of the matrix."""
+    lines = ["| Figure | Seen | Required | |", "|---|---|---|---|"]
+    lines += [f"| {f.name} | {f.figure} | {f.requirement} | {f.state} |" for f in figures]
+    machine = f"{os.cpu_count()} cores, Linux {platform.release().split('-')[0]}"
+    return "\n".join([*lines, "", f"Machine: {machine}.", "", matrix.table()])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
