@@ -240,6 +240,38 @@ pub struct CopyEntry {
     pub links: Vec<PathBuf>,
 }
 
+/// A group as a summary shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TopGroup {
+    /// The common size in bytes.
+    pub size: u64,
+    /// Number of copies.
+    pub copies: u64,
+    /// The first path in byte order.
+    pub path: PathBuf,
+}
+
+impl TopGroup {
+    /// Bytes that would be free if one copy stayed.
+    pub fn reclaimable(&self) -> u64 {
+        self.size.saturating_mul(self.copies.saturating_sub(1))
+    }
+}
+
+impl From<&Group> for TopGroup {
+    fn from(group: &Group) -> Self {
+        Self {
+            size: group.size,
+            copies: group.copies.len() as u64,
+            path: group
+                .copies
+                .first()
+                .map(|copy| copy.path.clone())
+                .unwrap_or_default(),
+        }
+    }
+}
+
 /// Up to which scan an answer from the catalog holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AsOf {

@@ -6,10 +6,10 @@ use std::collections::HashMap;
 use rusqlite::{Connection, Transaction, params};
 
 use super::HUGE;
-use super::hash_states;
 use super::records::{FaultRecord, FileChange, FileOutcome, FileResult, FolderListing, Record};
 use super::rows::{blob, signed, unsigned};
 use super::scans::ScanCounters;
+use super::{hash_states, summary};
 use crate::model::{FolderId, RootId, ScanId, Timestamp};
 
 /// Sums that would cost one row update per record; written once per
@@ -19,6 +19,7 @@ pub(super) struct Sums {
     scans: HashMap<ScanId, ScanCounters>,
     roots: HashMap<RootId, RootDelta>,
     unsettled: bool,
+    has_regrouped: bool,
 }
 
 /// How the live contents of a root moved.
@@ -50,6 +51,9 @@ impl Sums {
                      WHERE id = ?1",
                 )?
                 .execute(params![root.0, delta.folders, delta.files, delta.bytes])?;
+        }
+        if std::mem::take(&mut self.has_regrouped) {
+            summary::forget(connection)?;
         }
         if std::mem::take(&mut self.unsettled) {
             connection.execute("UPDATE catalog SET unsettled = 1 WHERE unsettled = 0", [])?;
@@ -100,6 +104,8 @@ fn apply_listing(
         delta.bytes += signed(change.meta.size) - signed(change.replaces.unwrap_or(0));
         delta.files += i64::from(change.replaces.is_none());
         sums.unsettled |= change.meta.size > 0;
+        // A file that became empty leaves its group and unsettles nothing.
+        sums.has_regrouped |= change.replaces.is_some();
     }
     for name in &listing.vanished {
         let gone = remove_file(transaction, listing.scan, listing.folder, blob(name))?;
@@ -194,6 +200,7 @@ fn remove_file(
 
 fn count_removed(sums: &mut Sums, scan: ScanId, root: RootId, gone: Option<u64>) {
     if let Some(size) = gone {
+        sums.has_regrouped = true;
         sums.scan(scan).removed += 1;
         let delta = sums.root(root);
         delta.files -= 1;
@@ -265,6 +272,7 @@ fn remove_subtree(
         delta.files -= files;
         delta.bytes -= bytes;
         delta.folders -= i64::try_from(flagged).unwrap_or(0);
+        sums.has_regrouped |= files > 0;
         sums.scan(listing.scan).removed += unsigned(files);
     }
     Ok(())

@@ -23,6 +23,7 @@ mod scans;
 mod schema;
 mod settle;
 mod share;
+mod summary;
 #[cfg(test)]
 mod testing;
 mod verify;

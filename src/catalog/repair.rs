@@ -61,6 +61,7 @@ impl Exclusive {
             done.push(format!("{sentence}, left to the next scan"));
         }
         done.extend(recount(&transaction)?);
+        super::summary::forget(&transaction)?;
         transaction.commit()?;
         Ok(done)
     }

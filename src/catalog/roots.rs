@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use super::rows::{self, blob, path_blob, signed, unsigned};
-use super::{CatalogError, Exclusive, ReadOnly};
+use super::{CatalogError, Exclusive, ReadOnly, summary};
 use crate::model::{FolderId, RootId, ScanId, Timestamp, VolumeId};
 
 /// A filesystem, as the platform layer identified it.
@@ -164,6 +164,7 @@ impl Exclusive {
         )?;
         transaction.execute("DELETE FROM folders WHERE root = ?1", [root.0])?;
         transaction.execute("DELETE FROM roots WHERE id = ?1", [root.0])?;
+        summary::forget(&transaction)?;
         transaction.commit()?;
         Ok(files as u64)
     }
@@ -189,6 +190,7 @@ impl Exclusive {
             "UPDATE roots SET path = ?2, volume = ?3 WHERE id = ?1",
             params![root.id.0, path_blob(new), volume.0],
         )?;
+        summary::forget(&self.connection)?;
         self.root_at(new)
     }
 

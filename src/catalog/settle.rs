@@ -7,8 +7,8 @@ use rusqlite::{Connection, Transaction, params};
 use super::candidates::SEVERAL_COPIES;
 use super::rows::unsigned;
 use super::scans::{self, NewScan, ScanState, Stage};
-use super::{CatalogError, Exclusive, ReadOnly, WriterHandle, apply, hash_states};
-use crate::model::{Algorithm, FolderId, RootId, ScanId, Totals};
+use super::{CatalogError, Exclusive, ReadOnly, WriterHandle, apply, hash_states, summary};
+use crate::model::{Algorithm, FolderId, RootId, ScanId, TopGroup, Totals};
 
 /// Whether anything is left to find out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,9 +134,17 @@ impl WriterHandle {
         })
     }
 
-    /// Ends scans with the totals of the whole catalog.
-    pub fn complete(&self, scans: Vec<ScanId>, totals: Totals) -> Result<(), CatalogError> {
+    /// Ends scans with the totals and top groups of the whole catalog.
+    pub fn complete(
+        &self,
+        scans: Vec<ScanId>,
+        totals: Totals,
+        top: Vec<TopGroup>,
+    ) -> Result<(), CatalogError> {
         self.run(move |transaction| {
+            if let Some(last) = scans.iter().max() {
+                summary::keep(transaction, *last, &top)?;
+            }
             transaction.execute(
                 "UPDATE catalog SET unsettled = ?1",
                 [totals.undetermined > 0],

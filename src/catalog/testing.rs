@@ -342,7 +342,9 @@ impl Run {
             undetermined: bed.reader().undetermined().unwrap(),
             ..Totals::default()
         };
-        self.handle.complete(vec![self.scan], totals).unwrap();
+        self.handle
+            .complete(vec![self.scan], totals, Vec::new())
+            .unwrap();
         self.writer.finish().unwrap();
         self.scan
     }

@@ -51,9 +51,9 @@ impl<'a> Session<'a> {
             &mut |notice| self.notify(&notice),
         );
         drop(progress);
-        let mut outcome = outcome.map_err(explain)?;
+        let outcome = outcome.map_err(explain)?;
         let mut out = output::stdout();
-        let exit = summary::print(self.context, &mut outcome, &mut out)?;
+        let exit = summary::print(self.context, &outcome, &mut out)?;
         out.flush()?;
         Ok(exit)
     }

@@ -5,18 +5,15 @@ use std::io::{self, Write};
 
 use super::Exit;
 use super::context::Context;
-use crate::catalog::{GroupList, ScanCounters};
-use crate::model::{Group, Totals};
+use crate::catalog::ScanCounters;
+use crate::model::{TopGroup, Totals};
 use crate::report::text::{self, Align, counted, grouped, human_size};
 use crate::scan::Outcome;
-
-/// Groups shown.
-const TOP: usize = 10;
 
 /// Prints the summary and says how the program ends.
 pub(super) fn print(
     context: &Context,
-    outcome: &mut Outcome,
+    outcome: &Outcome,
     out: &mut impl Write,
 ) -> anyhow::Result<Exit> {
     let counters = outcome
@@ -27,8 +24,8 @@ pub(super) fn print(
         });
     if !context.quiet {
         scanned(outcome, &counters, out)?;
-        if let Some(groups) = &mut outcome.groups {
-            duplicates(context, groups, out)?;
+        if let Some((totals, top)) = &outcome.summary {
+            duplicates(context, totals, top, out)?;
         }
     }
     troubles(context, outcome, out)?;
@@ -100,18 +97,11 @@ fn scanned(outcome: &Outcome, counters: &ScanCounters, out: &mut impl Write) -> 
 
 fn duplicates(
     context: &Context,
-    groups: &mut GroupList,
+    totals: &Totals,
+    top: &[TopGroup],
     out: &mut impl Write,
-) -> anyhow::Result<()> {
-    let totals = groups.totals();
-    writeln!(out, "{}", headline(&totals))?;
-    let mut top = Vec::new();
-    while top.len() < TOP {
-        match groups.next_group()? {
-            Some(group) => top.push(row(&group)),
-            None => break,
-        }
-    }
+) -> io::Result<()> {
+    writeln!(out, "{}", headline(totals))?;
     if !top.is_empty() {
         let columns = [
             ("FREES", Align::Right),
@@ -120,7 +110,8 @@ fn duplicates(
             ("FIRST PATH", Align::Left),
         ];
         writeln!(out)?;
-        write!(out, "{}", text::table(&columns, top, context.width()))?;
+        let rows = top.iter().map(row);
+        write!(out, "{}", text::table(&columns, rows, context.width()))?;
         writeln!(out)?;
         writeln!(out, "All groups: {}", context.command("report"))?;
     }
@@ -147,16 +138,12 @@ fn headline(totals: &Totals) -> String {
     line
 }
 
-fn row(group: &Group) -> Vec<String> {
+fn row(group: &TopGroup) -> Vec<String> {
     vec![
         human_size(group.reclaimable()),
-        grouped(group.copies.len() as u64),
+        grouped(group.copies),
         human_size(group.size),
-        group
-            .copies
-            .first()
-            .map(|copy| text::escape(&copy.path))
-            .unwrap_or_default(),
+        text::escape(&group.path),
     ]
 }
 

@@ -27,9 +27,11 @@ use crate::catalog::{
     ScanRow, ScanState, Selection, Settled, Stage, Writer, WriterHandle, own_files,
 };
 use crate::fault::{Fault, Step};
-use crate::model::{RootId, ScanId, Timestamp, now_ns};
+use crate::model::{RootId, ScanId, Timestamp, TopGroup, Totals, now_ns};
 use crate::platform::{Dir, FileId, Links, VolumeTable, lower_priority};
 
+/// Groups that the summary shows.
+const TOP_GROUPS: usize = 10;
 /// Files that change while they are read get this many chances in one run.
 const PASSES: u32 = 3;
 /// Most files that one worker reads in step.
@@ -47,8 +49,9 @@ pub struct Outcome {
     pub findings: Findings,
     /// Names that inherited what was known of their inode.
     pub adopted: u64,
-    /// The duplicate groups of the whole catalog; `None` when interrupted.
-    pub groups: Option<GroupList>,
+    /// The totals of the whole catalog and the groups that free most; `None`
+    /// when interrupted.
+    pub summary: Option<(Totals, Vec<TopGroup>)>,
     /// How long it took.
     pub elapsed: Duration,
 }
@@ -110,7 +113,7 @@ pub fn run(
         engine,
         stage: Stage::List,
         adopted: 0,
-        groups: None,
+        summary: None,
         notify,
     };
     run.announce();
@@ -130,7 +133,7 @@ pub fn run(
         scans,
         findings: closed.findings,
         adopted: closed.adopted,
-        groups: closed.groups,
+        summary: closed.summary,
         elapsed: began.elapsed(),
     })
 }
@@ -148,7 +151,7 @@ struct Run<'a> {
     engine: Engine,
     stage: Stage,
     adopted: u64,
-    groups: Option<GroupList>,
+    summary: Option<(Totals, Vec<TopGroup>)>,
     notify: &'a mut dyn FnMut(Notice),
 }
 
@@ -306,11 +309,14 @@ impl Run<'_> {
     }
 
     fn add_up(&mut self) -> Result<(), ScanError> {
-        let groups = GroupList::build(self.reader()?, GroupFilter::default())?;
+        let (totals, top) = match self.reader()?.kept_summary()? {
+            Some(kept) => kept,
+            None => summarise(self.reader()?)?,
+        };
         let (cut_off, done) = self.scans.iter().partition(|scan| self.is_cut_off(**scan));
-        self.writer.complete(done, groups.totals())?;
+        self.writer.complete(done, totals, top.clone())?;
         self.interrupt(&cut_off)?;
-        self.groups = Some(groups);
+        self.summary = Some((totals, top));
         Ok(())
     }
 
@@ -378,16 +384,28 @@ impl Run<'_> {
         Closed {
             findings,
             adopted: self.adopted,
-            groups: self.groups,
+            summary: self.summary,
         }
     }
+}
+
+/// Looks at all files once: the totals, and the groups that free most.
+fn summarise(reader: ReadOnly) -> Result<(Totals, Vec<TopGroup>), CatalogError> {
+    let mut groups = GroupList::build(reader, GroupFilter::default())?;
+    let mut top = Vec::new();
+    while top.len() < TOP_GROUPS
+        && let Some(group) = groups.next_group()?
+    {
+        top.push(TopGroup::from(&group));
+    }
+    Ok((groups.totals(), top))
 }
 
 /// What is left of a run when its workers are gone.
 struct Closed {
     findings: Findings,
     adopted: u64,
-    groups: Option<GroupList>,
+    summary: Option<(Totals, Vec<TopGroup>)>,
 }
 
 /// Opens every root that can be read; says which cannot. Roots that this run

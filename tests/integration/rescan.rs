@@ -358,3 +358,31 @@ fn moved_believes_another_filesystem() {
         "{groups}"
     );
 }
+
+/// The line of a summary that counts the groups.
+fn headline(env: &TestEnv) -> String {
+    let out = env.run("scan tree").ok().out();
+    let line = out.lines().find(|line| line.contains("uplicate"));
+    line.expect("a line about duplicates").to_owned()
+}
+
+#[test]
+fn the_summary_of_an_unchanged_tree_is_kept_until_a_group_changes() {
+    let env = TestEnv::new();
+    env.file("tree/a", "same")
+        .file("tree/b", "same")
+        .file("tree/c", "same")
+        .file("tree/d", "other")
+        .file("tree/e", "other");
+    env.settle_clock();
+    let first = headline(&env);
+    assert!(first.starts_with("2 duplicate groups, 5 copies"), "{first}");
+    env.settle_clock();
+    assert_eq!(headline(&env), first);
+    env.remove("tree/c");
+    assert!(headline(&env).starts_with("2 duplicate groups, 4 copies"));
+    env.file("tree/e", "");
+    assert!(headline(&env).starts_with("1 duplicate group, 2 copies"));
+    env.rename("tree/b", "elsewhere");
+    assert!(headline(&env).starts_with("No duplicates"));
+}

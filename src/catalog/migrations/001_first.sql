@@ -4,6 +4,7 @@ CREATE TABLE catalog (
     algorithm     TEXT    NOT NULL CHECK (algorithm IN ('sha256', 'sha512', 'sha3-256', 'blake3')),
     probe_version INTEGER NOT NULL,
     unsettled     INTEGER NOT NULL CHECK (unsettled IN (0, 1)),
+    grouped_in    INTEGER,
     created_at    INTEGER NOT NULL
 ) STRICT;
 
@@ -112,6 +113,15 @@ CREATE TABLE hash_states (
     PRIMARY KEY (folder, name),
     FOREIGN KEY (folder, name) REFERENCES files ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
+
+-- The groups that free most, as of catalog.grouped_in: what a scan that finds
+-- nothing changed shows without looking at all files again.
+CREATE TABLE top_groups (
+    rank   INTEGER PRIMARY KEY,
+    size   INTEGER NOT NULL,
+    copies INTEGER NOT NULL,
+    path   BLOB    NOT NULL
+) STRICT;
 
 CREATE TABLE faults (
     id       INTEGER PRIMARY KEY AUTOINCREMENT,
