@@ -22,7 +22,7 @@ pub use layer::Layer;
 use tracing::Level;
 
 use crate::model::Algorithm;
-use crate::scan::limits::Limits;
+use crate::scan::limits::{Durability, Limits};
 use crate::scan::options::{ListingOptions, ScanOptions};
 
 /// The variable that names the configuration file; not a setting of its own.
@@ -37,6 +37,8 @@ pub struct Config {
     pub log: LogConfig,
     /// When to use colour.
     pub color: ColorWhen,
+    /// Where the figures of a run are written, and how often.
+    pub metrics: MetricsConfig,
     /// The limits of the worker pool.
     pub limits: Limits,
     /// How scans run unless a scan's own flags say more. What belongs to one
@@ -54,6 +56,15 @@ pub struct LogConfig {
     pub format: LogFormat,
     /// The file to append to; standard error when there is none.
     pub file: Option<PathBuf>,
+}
+
+/// Where the figures of a run are written, and how often.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MetricsConfig {
+    /// The file; nothing is written when there is none.
+    pub file: Option<PathBuf>,
+    /// Time between two writes.
+    pub interval: Duration,
 }
 
 /// The form of log lines.
@@ -130,6 +141,7 @@ impl Config {
                     ]),
                 )?
                 .unwrap_or(ColorWhen::Auto),
+            metrics: metrics(settings)?,
             limits: limits(settings)?,
             scan: scan(settings)?,
         })
@@ -190,15 +202,27 @@ fn log(settings: &Layer) -> Result<LogConfig, ConfigError> {
     })
 }
 
-fn limits(settings: &Layer) -> Result<Limits, ConfigError> {
-    const MS: Duration = Duration::from_millis(1);
-    const SECOND: Duration = Duration::from_secs(1);
-    const MINUTE: Duration = Duration::from_secs(60);
-    const DAY: Duration = Duration::from_secs(86_400);
+const MS: Duration = Duration::from_millis(1);
+const SECOND: Duration = Duration::from_secs(1);
+const MINUTE: Duration = Duration::from_secs(60);
+const HOUR: Duration = Duration::from_secs(3_600);
+const DAY: Duration = Duration::from_secs(86_400);
 
+fn metrics(settings: &Layer) -> Result<MetricsConfig, ConfigError> {
+    let interval = values::duration(100 * MS..=HOUR);
+    Ok(MetricsConfig {
+        file: settings.path(Key::MetricsFile)?,
+        interval: settings
+            .get(Key::MetricsInterval, interval)?
+            .unwrap_or(10 * SECOND),
+    })
+}
+
+fn limits(settings: &Layer) -> Result<Limits, ConfigError> {
     let count = |key, range| settings.get(key, values::whole::<usize>(range));
     let small = |key, range| settings.get(key, values::whole::<u32>(range));
     let time = |key, range| settings.get(key, values::duration(range));
+    let durability = values::choice(&[("normal", Durability::Normal), ("full", Durability::Full)]);
     let default = Limits::default();
     Ok(Limits {
         workers: count(Key::Workers, Limits::WORKERS)?.unwrap_or(default.workers),
@@ -212,6 +236,9 @@ fn limits(settings: &Layer) -> Result<Limits, ConfigError> {
         retries: small(Key::Retries, 0..=100)?.unwrap_or(default.retries),
         backoff: time(Key::Backoff, Duration::ZERO..=10 * MINUTE)?.unwrap_or(default.backoff),
         fatal_errors: small(Key::FatalErrors, 1..=1_000_000)?.unwrap_or(default.fatal_errors),
+        durability: settings
+            .get(Key::Durability, durability)?
+            .unwrap_or(default.durability),
     })
 }
 

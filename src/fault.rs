@@ -175,21 +175,28 @@ impl fmt::Display for Fault {
 }
 
 /// The class of an operating-system error met on a path below a root.
+///
+/// What a failing device says is transient without exception: if it recovers,
+/// the next attempt succeeds, and if not, the paths stay pending instead of
+/// becoming dead letters one by one.
 pub fn classify(error: &io::Error) -> FaultClass {
-    match error.raw_os_error().map(Errno::from_raw_os_error) {
-        Some(
-            Errno::INTR
-            | Errno::AGAIN
-            | Errno::BUSY
-            | Errno::STALE
-            | Errno::TIMEDOUT
-            | Errno::IO
-            | Errno::NFILE
-            | Errno::MFILE
-            | Errno::NOMEM
-            | Errno::TXTBSY,
-        ) => FaultClass::Transient,
-        Some(Errno::NOENT) => FaultClass::Vanished,
+    let Some(raw) = error.raw_os_error() else {
+        return FaultClass::Permanent;
+    };
+    match Errno::from_raw_os_error(raw) {
+        Errno::NOENT => FaultClass::Vanished,
+        Errno::INTR
+        | Errno::AGAIN
+        | Errno::BUSY
+        | Errno::TXTBSY
+        | Errno::DEADLK
+        | Errno::NOLCK
+        | Errno::NFILE
+        | Errno::MFILE
+        | Errno::NOMEM
+        | Errno::NOBUFS
+        | Errno::CANCELED => FaultClass::Transient,
+        errno if is_device_like(errno) => FaultClass::Transient,
         _ => FaultClass::Permanent,
     }
 }
@@ -219,9 +226,12 @@ fn is_device_like(errno: Errno) -> bool {
     ) || LINUX_DEVICE_LIKE.contains(&errno)
 }
 
-/// What Linux adds: the block layer's errors that other systems do not have.
+/// What Linux adds: errors of its block layer and network filesystems that
+/// other systems do not have.
 #[cfg(target_os = "linux")]
 const LINUX_DEVICE_LIKE: &[Errno] = &[
+    Errno::COMM,
+    Errno::PROTO,
     Errno::NOMEDIUM,
     Errno::REMOTEIO,
     Errno::NODATA,
@@ -246,10 +256,19 @@ fn hint(fault: &Fault) -> &'static str {
             "check the permissions, or scan as a user who may read it"
         }
         Some(Errno::IO) => "the device could not read it: check the disk (dmesg, smartctl)",
-        Some(Errno::STALE | Errno::TIMEDOUT | Errno::HOSTDOWN | Errno::NOTCONN) => {
-            "the filesystem did not answer: check the mount or the network"
-        }
         Some(Errno::NODEV | Errno::NXIO) => "the device is gone: reconnect it and scan again",
+        Some(Errno::SHUTDOWN) => {
+            "the filesystem shut itself down: look at dmesg, check it, and mount it again"
+        }
+        Some(errno) if is_damage(errno) => {
+            "the filesystem is damaged here: look at dmesg and check it (fsck)"
+        }
+        Some(errno) if is_locked_away(errno) => {
+            "it is encrypted, or the ticket for it ran out: unlock it and scan again"
+        }
+        Some(errno) if is_device_like(errno) => {
+            "the filesystem did not answer: check the mount, the device or the network"
+        }
         Some(Errno::LOOP) => "a symbolic link took its place: scan again",
         Some(Errno::NAMETOOLONG) => "the name is too long for this filesystem",
         Some(Errno::MFILE | Errno::NFILE) => "too many open files: raise the limit (ulimit -n)",
@@ -261,95 +280,30 @@ fn hint(fault: &Fault) -> &'static str {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn class_of(errno: Errno) -> FaultClass {
-        classify(&io::Error::from(errno))
-    }
-
-    #[test]
-    fn every_errno_of_the_table_has_its_class() {
-        use FaultClass::{Permanent, Transient, Vanished};
-        let table = [
-            (Errno::INTR, Transient, "a signal came first"),
-            (Errno::AGAIN, Transient, "the resource was busy"),
-            (Errno::BUSY, Transient, "the resource was busy"),
-            (Errno::STALE, Transient, "NFS handle: a new lookup may work"),
-            (Errno::TIMEDOUT, Transient, "the network may come back"),
-            (Errno::IO, Transient, "weak sectors and cables come back"),
-            (Errno::MFILE, Transient, "other items will close theirs"),
-            (Errno::NOMEM, Transient, "memory may be free again"),
-            (Errno::NOENT, Vanished, "deleted since it was listed"),
-            (Errno::ACCESS, Permanent, "permissions do not heal"),
-            (Errno::PERM, Permanent, "permissions do not heal"),
-            (Errno::LOOP, Permanent, "a link took the file's place"),
-            (Errno::NAMETOOLONG, Permanent, "it stays too long"),
-            (Errno::NODEV, Permanent, "the device is gone"),
-            (Errno::NXIO, Permanent, "the device is gone"),
-            (Errno::NOTDIR, Permanent, "a file took the folder's place"),
-            (Errno::OVERFLOW, Permanent, "too large for this system"),
-        ];
-        for (errno, class, reason) in table {
-            assert_eq!(class_of(errno), class, "{errno:?}: {reason}");
-        }
-    }
-
-    #[test]
-    #[cfg(target_os = "linux")]
-    fn a_failing_device_is_told_from_a_failing_path() {
-        let device = [
-            (Errno::IO, "the device could not read"),
-            (Errno::NODEV, "unplugged"),
-            (Errno::NXIO, "unplugged"),
-            (Errno::NOMEDIUM, "the tray is empty"),
-            (Errno::REMOTEIO, "the target failed the command"),
-            (Errno::NODATA, "the medium is unreadable"),
-            (Errno::NOLINK, "the transport is gone"),
-            (Errno::SHUTDOWN, "the filesystem shut itself down"),
-            (Errno::STALE, "the server forgot its handles"),
-            (Errno::TIMEDOUT, "no answer"),
-            (Errno::TIME, "no answer from the device in time"),
-            (Errno::NOTCONN, "the FUSE daemon died"),
-            (Errno::CONNABORTED, "the FUSE connection was aborted"),
-            (Errno::CONNREFUSED, "the server is down"),
-            (Errno::CONNRESET, "the server went away"),
-            (Errno::HOSTDOWN, "the server is down"),
-            (Errno::HOSTUNREACH, "no way to the server"),
-            (Errno::NETDOWN, "no network"),
-            (Errno::NETUNREACH, "no way to the server"),
-            (Errno::NETRESET, "the connection was dropped"),
-        ];
-        for (errno, reason) in device {
-            let fault = Fault::from_io(Step::Read, &io::Error::from(errno));
-            assert!(fault.is_device_like(), "{errno:?}: {reason}");
-        }
-        let path = [
-            Errno::NOENT,
-            Errno::ACCESS,
-            Errno::PERM,
-            Errno::BUSY,
-            Errno::AGAIN,
-            Errno::INTR,
-            Errno::MFILE,
-            Errno::NOMEM,
-            Errno::UCLEAN,
-            Errno::BADMSG,
-        ];
-        for errno in path {
-            let fault = Fault::from_io(Step::Read, &io::Error::from(errno));
-            assert!(!fault.is_device_like(), "{errno:?}");
-        }
-        assert!(Fault::timed_out(Step::Read, 60).is_device_like());
-        assert!(!Fault::changed(Step::Read).is_device_like());
-        assert!(!Fault::internal("a bug").is_device_like());
-    }
-
-    #[test]
-    fn messages_are_the_systems_own_words() {
-        let fault = Fault::from_io(Step::Open, &io::Error::from(Errno::ACCESS));
-        assert_eq!(fault.to_string(), "open: Permission denied");
-        assert!(fault.hint().contains("permissions"));
-    }
+/// Checksums or structures on the disk are wrong.
+#[cfg(target_os = "linux")]
+fn is_damage(errno: Errno) -> bool {
+    matches!(errno, Errno::UCLEAN | Errno::BADMSG | Errno::ILSEQ)
 }
+
+/// The key or the ticket that opens it is missing.
+#[cfg(target_os = "linux")]
+fn is_locked_away(errno: Errno) -> bool {
+    matches!(
+        errno,
+        Errno::NOKEY | Errno::KEYEXPIRED | Errno::KEYREVOKED | Errno::KEYREJECTED
+    )
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_damage(errno: Errno) -> bool {
+    matches!(errno, Errno::BADMSG | Errno::ILSEQ)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_locked_away(_errno: Errno) -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,7 @@
 //!  └────► report ───────────┴─► catalog ──► model, fault
 //!         cli, scan ───────► platform ─► model
 //!         cli, scan ───────► globs
+//!         report, scan ────► escape
 //! ```
 //!
 //! Nothing below [`cli`] prints or exits, only `catalog` contains SQL, and
@@ -16,6 +17,7 @@
 pub mod catalog;
 pub mod cli;
 pub mod config;
+pub mod escape;
 pub mod fault;
 pub mod globs;
 pub mod model;

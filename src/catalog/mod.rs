@@ -22,9 +22,11 @@ mod rules;
 mod scans;
 mod schema;
 mod settle;
+mod share;
 #[cfg(test)]
 mod testing;
 mod verify;
+mod wal;
 mod writer;
 
 pub use candidates::{Candidates, HashClass, Selection, WorkCopy, WorkName};
@@ -32,7 +34,7 @@ pub use error::CatalogError;
 pub use faults::{FaultCause, FaultEntry};
 pub use groups::{Exclusion, GroupFilter, GroupList, Order};
 pub use lock::Lock;
-pub use open::{Exclusive, ReadOnly, own_files};
+pub use open::{Durability, Exclusive, ReadOnly, own_files};
 pub use paths::FolderPaths;
 pub use purge::Purged;
 pub use reader::{FolderRow, KnownFile, KnownFolder};
@@ -43,6 +45,7 @@ pub use records::{
 pub use roots::{Placement, RootRow, VolumeRow};
 pub use scans::{NewScan, ScanCounters, ScanRow, ScanState, Stage};
 pub use settle::Settled;
+pub use share::{Share, ShareUnit, Wanted};
 pub use verify::Problem;
 pub use writer::{Writer, WriterHandle};
 

@@ -17,12 +17,24 @@ use super::{CatalogError, PROBE_VERSION, schema};
 use crate::model::{Algorithm, Timestamp};
 
 /// How long a statement waits for another process's short locks.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Catalogs up to this size, about 100,000 files, are checked before they are
 /// changed.
 const CHECKED_AT_MOST: u64 = 8 << 20;
 /// SQLite 3.51.3 fixed a WAL-reset bug that could corrupt a database.
 const MIN_SQLITE: i32 = 3_051_003;
+/// Bytes that the WAL keeps when it starts over. A long reader can make it
+/// grow further; once that is gone, the file shrinks to this again.
+const WAL_KEPT: i64 = 64 << 20;
+
+/// What a power cut may take of what was committed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// What came after the last checkpoint; the catalog stays whole.
+    Normal,
+    /// Nothing: every commit is on the disk before the next begins.
+    Full,
+}
 
 /// The one connection that may change the catalog, together with its lock.
 pub struct Exclusive {
@@ -71,6 +83,7 @@ impl Exclusive {
         }
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "NORMAL")?;
+        connection.pragma_update(None, "journal_size_limit", WAL_KEPT)?;
         connection.pragma_update(None, "cache_size", -8192)?;
         configure(&connection)?;
         temp_files_beside(&connection, path)?;
@@ -98,6 +111,15 @@ impl Exclusive {
     /// Where the catalog lies.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Decides what a power cut may take of what this connection commits.
+    pub fn set_durability(&self, durability: Durability) -> Result<(), CatalogError> {
+        let level = match durability {
+            Durability::Normal => "NORMAL",
+            Durability::Full => "FULL",
+        };
+        Ok(self.connection.pragma_update(None, "synchronous", level)?)
     }
 
     /// Another connection to the same file, for reading only.
@@ -370,6 +392,24 @@ mod tests {
             assert!(ReadOnly::open(&path).is_err());
             assert_eq!(std::fs::read(&path).unwrap(), before, "{path:?}");
         }
+    }
+
+    #[test]
+    fn durability_reaches_sqlite() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("catalog.db");
+        let catalog = Exclusive::open_or_create(&path, "scan", Algorithm::Sha256).unwrap();
+        let synchronous = || -> i64 {
+            let level = catalog
+                .connection
+                .pragma_query_value(None, "synchronous", |row| row.get(0));
+            level.unwrap()
+        };
+        assert_eq!(synchronous(), 1);
+        catalog.set_durability(Durability::Full).unwrap();
+        assert_eq!(synchronous(), 2);
+        catalog.set_durability(Durability::Normal).unwrap();
+        assert_eq!(synchronous(), 1);
     }
 
     #[test]

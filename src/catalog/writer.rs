@@ -8,20 +8,25 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, Sender, bounded, select};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, select};
 use rusqlite::{Connection, Transaction};
 
 use super::apply::{Sums, apply};
 use super::lock::Lock;
 use super::records::Record;
+use super::wal::Wal;
 use super::{CatalogError, Exclusive};
 use crate::model::FolderId;
 
 /// Records waiting for the writer; enough to ride out a slow commit.
 const CHANNEL: usize = 256;
 /// With synchronous=NORMAL only a checkpoint makes commits survive a power
-/// cut, so at most this much work can be lost to one.
-const CHECKPOINT: Duration = Duration::from_secs(10);
+/// cut. With the time that a checkpoint itself takes on a busy disk, less than
+/// 10 s of work can be lost to one.
+const CHECKPOINT: Duration = Duration::from_secs(7);
+/// Between stages a checkpoint is due sooner, but not so soon that small scans
+/// spend their time on syncing.
+const STAGE_CHECKPOINT: Duration = Duration::from_secs(1);
 
 /// A task that runs on the write connection, in a transaction of its own.
 type Task = Box<dyn FnOnce(&Transaction<'_>) -> Result<(), CatalogError> + Send>;
@@ -30,6 +35,8 @@ enum Message {
     Record(Record),
     Task(Task, Sender<Result<(), CatalogError>>),
     Flush(Sender<()>),
+    /// A stage ended.
+    Checkpoint,
     /// Not left to the channel's end: a worker stuck in the kernel keeps its
     /// handle for ever.
     Finish,
@@ -129,6 +136,11 @@ impl WriterHandle {
         self.answer(&done)
     }
 
+    /// Asks for a checkpoint at the end of a stage; does not wait for it.
+    pub fn checkpoint(&self) -> Result<(), CatalogError> {
+        self.post(Message::Checkpoint)
+    }
+
     /// Runs `task` after everything sent before, in a transaction of its own,
     /// and returns its result after the commit.
     pub(super) fn run<T: Send + 'static>(
@@ -176,7 +188,7 @@ struct Batcher {
     pending: Vec<Record>,
     rows: usize,
     oldest: Option<Instant>,
-    last_checkpoint: Instant,
+    wal: Wal,
 }
 
 impl Batcher {
@@ -188,42 +200,54 @@ impl Batcher {
             pending: Vec::new(),
             rows: 0,
             oldest: None,
-            last_checkpoint: Instant::now(),
+            wal: Wal::new(CHECKPOINT),
         }
     }
 
     /// Runs until every handle is gone or the catalog fails.
     fn run(mut self, messages: &Receiver<Message>) -> Result<(), CatalogError> {
-        loop {
-            let message = match self.oldest {
-                None => messages.recv().ok(),
-                Some(since) => match messages.recv_deadline(since + self.batch_time) {
-                    Ok(message) => Some(message),
-                    Err(crossbeam_channel::RecvTimeoutError::Timeout) => {
-                        self.commit()?;
-                        continue;
-                    }
-                    Err(crossbeam_channel::RecvTimeoutError::Disconnected) => None,
-                },
-            };
+        while let Some(message) = self.next(messages)? {
             match message {
-                Some(Message::Record(record)) => self.add(record)?,
-                Some(Message::Flush(reply)) => {
+                Message::Record(record) => self.add(record)?,
+                Message::Flush(reply) => {
                     self.commit()?;
                     // A caller that stopped waiting is no reason to fail.
                     reply.send(()).ok();
                 }
-                Some(Message::Task(task, reply)) => {
+                Message::Task(task, reply) => {
                     self.commit()?;
                     reply.send(self.run_task(task)).ok();
                 }
-                Some(Message::Finish) | None => break,
+                Message::Checkpoint => {
+                    self.commit()?;
+                    self.wal
+                        .checkpoint_after(STAGE_CHECKPOINT, &self.connection)?;
+                }
+                Message::Finish => break,
             }
         }
         self.commit()?;
-        // A reader's snapshot is no reason to wait: the WAL stays for later.
-        self.connection.busy_timeout(Duration::ZERO)?;
-        self.checkpoint("TRUNCATE")
+        self.wal.finish(&self.connection)
+    }
+
+    /// The next message, after doing what falls due while waiting for it;
+    /// `None` when there are no more.
+    fn next(&mut self, messages: &Receiver<Message>) -> Result<Option<Message>, CatalogError> {
+        loop {
+            let commit_at = self.oldest.map(|since| since + self.batch_time);
+            let due = [commit_at, self.wal.due()].into_iter().flatten().min();
+            let Some(due) = due else {
+                return Ok(messages.recv().ok());
+            };
+            match messages.recv_deadline(due) {
+                Ok(message) => return Ok(Some(message)),
+                Err(RecvTimeoutError::Disconnected) => return Ok(None),
+                Err(RecvTimeoutError::Timeout) if commit_at.is_some_and(|at| at <= due) => {
+                    self.commit()?;
+                }
+                Err(RecvTimeoutError::Timeout) => self.wal.checkpoint_if_due(&self.connection)?,
+            }
+        }
     }
 
     fn add(&mut self, record: Record) -> Result<(), CatalogError> {
@@ -247,26 +271,17 @@ impl Batcher {
             transaction.commit()?;
             self.pending.clear();
             self.rows = 0;
+            self.wal.committed();
         }
         self.oldest = None;
-        if self.last_checkpoint.elapsed() >= CHECKPOINT {
-            self.checkpoint("PASSIVE")?;
-        }
-        Ok(())
+        self.wal.checkpoint_if_due(&self.connection)
     }
 
     fn run_task(&mut self, task: Task) -> Result<(), CatalogError> {
         let transaction = self.connection.transaction()?;
         task(&transaction)?;
         transaction.commit()?;
-        Ok(())
-    }
-
-    fn checkpoint(&mut self, kind: &str) -> Result<(), CatalogError> {
-        self.last_checkpoint = Instant::now();
-        // "busy" (a reader holds an old snapshot) is an answer, not an error.
-        self.connection
-            .query_row(&format!("PRAGMA wal_checkpoint({kind})"), [], |_| Ok(()))?;
+        self.wal.committed();
         Ok(())
     }
 }
@@ -328,5 +343,40 @@ mod tests {
         assert!(failed.is_err());
         handle.flush().unwrap();
         writer.finish().unwrap();
+    }
+    #[test]
+    fn what_was_committed_reaches_the_main_file_though_nothing_follows() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("catalog.db");
+        let catalog = Exclusive::open_or_create(&path, "scan", Algorithm::Sha256).unwrap();
+        let (connection, _lock) = catalog.into_parts();
+        let mut batcher = Batcher::new(connection, 1_000, Duration::from_millis(10));
+        batcher.wal = Wal::new(Duration::from_millis(20));
+        let (sender, receiver) = bounded(CHANNEL);
+        let writer = std::thread::spawn(move || batcher.run(&receiver));
+        let task: Task = Box::new(|transaction| {
+            transaction.execute("UPDATE catalog SET created_at = 7", [])?;
+            Ok(())
+        });
+        let (reply, _done) = bounded(1);
+        sender.send(Message::Task(task, reply)).unwrap();
+        // Without its -wal a copy holds what a power cut would leave at worst.
+        let copy = folder.path().join("copy.db");
+        let deadline = Instant::now() + Duration::from_secs(30);
+        loop {
+            std::fs::copy(&path, &copy).unwrap();
+            let found = Connection::open(&copy).and_then(|copy| {
+                copy.query_row("SELECT created_at FROM catalog", [], |row| {
+                    row.get::<_, i64>(0)
+                })
+            });
+            if found.is_ok_and(|created| created == 7) {
+                break;
+            }
+            assert!(Instant::now() < deadline, "it stayed in the WAL");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        drop(sender);
+        writer.join().unwrap().unwrap();
     }
 }

@@ -54,7 +54,14 @@ where
             Box::new(builder.without_time().with_target(false).finish())
         }
         LogFormat::Text => Box::new(builder.finish()),
-        LogFormat::Json => Box::new(builder.json().finish()),
+        LogFormat::Json => Box::new(
+            builder
+                .json()
+                .flatten_event(true)
+                .with_current_span(false)
+                .with_span_list(false)
+                .finish(),
+        ),
     }
 }
 
@@ -125,8 +132,8 @@ mod tests {
         let log = logged(Level::ERROR, LogFormat::Json, false);
         let line: serde_json::Value = serde_json::from_str(&log).unwrap();
         assert_eq!(line["level"], "ERROR");
-        assert_eq!(line["fields"]["message"], "broken");
-        assert_eq!(line["fields"]["path"], "/a");
+        assert_eq!(line["message"], "broken");
+        assert_eq!(line["path"], "/a");
     }
 
     #[test]

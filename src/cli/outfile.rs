@@ -59,10 +59,17 @@ fn replace(path: &Path, write: impl FnOnce(&mut File) -> anyhow::Result<()>) -> 
 }
 
 /// The system's error without the temporary file's name.
-fn plain(error: &io::Error) -> io::Error {
+pub(super) fn plain(error: &io::Error) -> io::Error {
     let text = error.to_string();
     let plain = text.split(" at path ").next().unwrap_or_default();
     io::Error::new(error.kind(), plain.to_owned())
+}
+
+/// Whether a path is one of the catalog's files, or would become one.
+pub(super) fn belongs_to(catalog: &Path, path: &Path) -> bool {
+    let files = own_files(catalog);
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    files.contains(&absolute) || fs::metadata(path).is_ok_and(|found| is_one_of(&found, &files))
 }
 
 fn is_one_of(found: &fs::Metadata, files: &[PathBuf]) -> bool {

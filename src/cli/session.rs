@@ -5,6 +5,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use super::context::Context;
+use super::metrics_file::MetricsFile;
 use super::progress::Progress;
 use super::{Exit, exit, output, signals, summary};
 use crate::catalog::Exclusive;
@@ -17,26 +18,36 @@ use crate::scan::{self, Notice, Plan, ScanError};
 pub(super) struct Session<'a> {
     context: &'a Context,
     shutdown: Shutdown,
+    /// Of all runs of the command.
+    metrics: Arc<Metrics>,
+    _metrics_file: MetricsFile,
 }
 
 impl<'a> Session<'a> {
-    /// Starts listening for signals.
+    /// Starts listening for signals and writing figures.
     pub(super) fn start(context: &'a Context) -> anyhow::Result<Self> {
         let shutdown = Shutdown::token();
+        let metrics = Arc::new(Metrics::new());
+        let metrics_file =
+            MetricsFile::start(&context.config.metrics, &context.config.db, &metrics)?;
         signals::watch(&shutdown)?;
-        Ok(Self { context, shutdown })
+        Ok(Self {
+            context,
+            shutdown,
+            metrics,
+            _metrics_file: metrics_file,
+        })
     }
 
     /// Runs a plan and prints its summary.
     pub(super) fn run(&self, catalog: Exclusive, plan: &Plan) -> anyhow::Result<Exit> {
-        let metrics = Arc::new(Metrics::new());
-        let progress = Progress::start(&self.context.progress, &metrics);
+        let progress = Progress::start(&self.context.progress, &self.metrics);
         let outcome = scan::run(
             catalog,
             plan,
             &self.context.config.limits,
             &self.shutdown,
-            &metrics,
+            &self.metrics,
             &mut |notice| self.notify(&notice),
         );
         drop(progress);

@@ -16,13 +16,17 @@ pub(super) fn watch(shutdown: &Shutdown) -> anyhow::Result<()> {
     std::thread::Builder::new()
         .name("dupescan-signals".to_owned())
         .spawn(move || {
-            for _signal in &mut signals {
+            for signal in &mut signals {
                 if shutdown.is_stopped() {
                     // SQLite undoes a half-written transaction when the
                     // catalog is opened next.
                     std::process::exit(Exit::Interrupted.code().into());
                 }
-                tracing::info!("stopping: a second signal leaves at once");
+                tracing::info!(
+                    event = "shutdown.requested",
+                    signal = signal_hook::low_level::signal_name(signal),
+                    "stopping: a second signal leaves at once"
+                );
                 shutdown.stop();
             }
         })

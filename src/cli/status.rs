@@ -11,10 +11,13 @@ use super::args::catalog::ListFormat;
 use super::context::Context;
 use super::exit::Exit;
 use super::output;
-use crate::catalog::{CatalogError, ReadOnly, RootRow, ScanRow, VolumeRow, own_files};
+use crate::catalog::{
+    CatalogError, ReadOnly, RootRow, ScanRow, Share, Stage, VolumeRow, Wanted, own_files,
+};
 use crate::fault::{Fault, Step};
 use crate::model::{Algorithm, Timestamp};
 use crate::platform::{Dir, VolumeTable};
+use crate::scan::options::ScanOptions;
 
 pub(super) fn run(context: &Context, args: &StatusArgs) -> anyhow::Result<Exit> {
     let status = Status::of(&context.catalog()?).map_err(|error| context.at_catalog(error))?;
@@ -34,9 +37,23 @@ struct Status {
     algorithm: Algorithm,
     roots: Vec<RootStatus>,
     volumes: Vec<(VolumeRow, Timestamp)>,
-    unfinished: Vec<(ScanRow, PathBuf)>,
+    unfinished: Vec<Unfinished>,
     settled: Option<ScanRow>,
     dead_letters: u64,
+}
+
+/// A scan that is running or can go on.
+struct Unfinished {
+    scan: ScanRow,
+    path: PathBuf,
+    share: Option<Share>,
+}
+
+impl Unfinished {
+    /// Seconds since its last commit.
+    fn age(&self, now: Timestamp) -> u64 {
+        u64::try_from(now.0.saturating_sub(self.scan.updated.0)).unwrap_or(0)
+    }
 }
 
 struct RootStatus {
@@ -72,21 +89,55 @@ impl Status {
             let path = root.map_or_else(PathBuf::new, |root| root.path.clone());
             path.components().chain(scan.subpath.components()).collect()
         };
-        let unfinished = catalog.unfinished_scans()?;
+        let mut shares = Shares::default();
+        let unfinished = catalog
+            .unfinished_scans()?
+            .into_iter()
+            .map(|scan| {
+                Ok(Unfinished {
+                    path: path_of(&scan),
+                    share: shares.of(catalog, &scan)?,
+                    scan,
+                })
+            })
+            .collect::<Result<_, CatalogError>>()?;
         Ok(Self {
             now: Timestamp::now(),
             catalog: catalog.path().to_owned(),
             bytes: size_of(catalog),
             algorithm: catalog.algorithm()?,
-            unfinished: unfinished
-                .into_iter()
-                .map(|scan| (scan.clone(), path_of(&scan)))
-                .collect(),
+            unfinished,
             volumes: catalog.volumes()?,
             settled: catalog.last_settled_scan()?,
             dead_letters: catalog.fault_count()?,
             roots: root_states(catalog, roots)?,
         })
+    }
+}
+
+/// The shares found so far: scans that stopped together have one, and it
+/// takes a pass over the catalog.
+#[derive(Default)]
+struct Shares(Vec<(Stage, Wanted, Share)>);
+
+impl Shares {
+    fn of(&mut self, catalog: &ReadOnly, scan: &ScanRow) -> Result<Option<Share>, CatalogError> {
+        let options: ScanOptions = serde_json::from_str(&scan.options).unwrap_or_default();
+        let wanted = Wanted {
+            min_size: options.min_size,
+            max_size: options.max_size,
+            hash_all: options.hash_all,
+        };
+        let is_same = |known: &&(Stage, Wanted, _)| (known.0, known.1) == (scan.stage, wanted);
+        // Listing is a scan's own.
+        let known = self.0.iter().find(is_same);
+        if let Some((.., share)) = known.filter(|_| scan.stage != Stage::List) {
+            return Ok(Some(*share));
+        }
+        let share = catalog.share(scan, &wanted)?;
+        self.0
+            .extend(share.map(|share| (scan.stage, wanted, share)));
+        Ok(share)
     }
 }
 

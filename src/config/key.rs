@@ -60,6 +60,12 @@ keys! {
     Nice = "nice",
     /// Bytes per second that may be read.
     Bwlimit = "bwlimit",
+    /// Where the figures of a run are written.
+    MetricsFile = "metrics_file",
+    /// How often they are.
+    MetricsInterval = "metrics_interval",
+    /// What a power cut may lose.
+    Durability = "durability",
     /// Worker threads.
     Workers = "workers",
     /// Work items waiting per worker.

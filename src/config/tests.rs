@@ -102,7 +102,10 @@ fn without_sources_the_defaults_hold() {
     assert_eq!(config.log.format, LogFormat::Text);
     assert_eq!(config.log.file, None);
     assert_eq!(config.color, ColorWhen::Auto);
+    assert_eq!(config.metrics.file, None);
+    assert_eq!(config.metrics.interval, Duration::from_secs(10));
     assert_eq!(config.limits, Limits::default());
+    assert_eq!(config.limits.durability, Durability::Normal);
     assert_eq!(config.scan, ScanOptions::default());
 }
 
@@ -190,6 +193,9 @@ fn every_other_bad_value_is_refused() {
         (Key::IgnoreCtime, "x"),
         (Key::Nice, "19"),
         (Key::Bwlimit, "fast"),
+        (Key::MetricsFile, ""),
+        (Key::MetricsInterval, "10ms"),
+        (Key::Durability, "some"),
     ];
     for (key, bad) in cases {
         let text = sources().flag(key, bad).error();
@@ -222,6 +228,9 @@ fn a_whole_file_is_read() {
             ignore_ctime = true
             nice = true
             bwlimit = "50M/s"
+            metrics_file = "/run/dupescan.prom"
+            metrics_interval = "1m"
+            durability = "full"
             workers = 2
             backoff = 1.5
             "#,
@@ -233,6 +242,9 @@ fn a_whole_file_is_read() {
     assert_eq!(config.log.format, LogFormat::Json);
     assert_eq!(config.log.file, Some("/var/log/dupescan.log".into()));
     assert_eq!(config.color, ColorWhen::Never);
+    assert_eq!(config.metrics.file, Some("/run/dupescan.prom".into()));
+    assert_eq!(config.metrics.interval, Duration::from_secs(60));
+    assert_eq!(config.limits.durability, Durability::Full);
     assert_eq!(config.limits.workers, 2);
     assert_eq!(config.limits.backoff, Duration::from_millis(1500));
     let expected = ScanOptions {

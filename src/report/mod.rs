@@ -5,7 +5,6 @@
 mod columns;
 mod csv;
 mod encode;
-mod escape;
 mod fdupes;
 mod json;
 mod jsonl;
@@ -21,6 +20,7 @@ use std::str::FromStr;
 pub(crate) use encode::rfc3339;
 pub(crate) use json::{PathJson, write_value};
 
+use crate::escape;
 use crate::model::{AsOf, Group, Timestamp, Totals};
 
 /// How a report is written.

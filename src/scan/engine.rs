@@ -11,6 +11,7 @@ use crossbeam_channel::{Receiver, Select, TrySendError, after, bounded, never};
 
 use super::ScanError;
 use super::breaker::{Breakers, Verdict};
+use super::events;
 use super::item::{Failure, Item, ItemReport, Place, Work};
 use super::limits::Limits;
 use super::metrics::Metrics;
@@ -332,11 +333,7 @@ impl Engine {
             if failed < work.item.operations_on(volume)
                 && self.breakers.succeeded(volume, work.is_trial)
             {
-                tracing::info!(
-                    event = "breaker.close",
-                    volume = volume.0,
-                    "the device is back"
-                );
+                events::breaker_close(volume);
             }
         }
     }
@@ -357,8 +354,7 @@ impl Engine {
             Verdict::Path => return false,
             Verdict::Held => {}
             Verdict::Opened => {
-                tracing::warn!(event = "breaker.open", volume = volume.0, path = ?path, %fault,
-                    "the device keeps failing: waiting before one more trial");
+                events::breaker_open(volume, path, fault);
                 let trial = Work {
                     is_trial: true,
                     ..work.clone()
@@ -366,8 +362,7 @@ impl Engine {
                 self.retries.add_after(trial, TRIAL_PAUSE);
             }
             Verdict::GivenUp => {
-                tracing::error!(event = "breaker.give_up", volume = volume.0, path = ?path, %fault,
-                    "the device keeps failing: given up for this run");
+                events::breaker_give_up(volume, path, fault);
                 self.findings
                     .given_up
                     .push((volume, path.to_owned(), fault.clone()));
@@ -381,7 +376,7 @@ impl Engine {
         let first_failure = work.first_failure.unwrap_or_else(Timestamp::now);
         match failure.again {
             Some(item) if failure.fault.class.is_retried() && work.failed < self.limits.retries => {
-                tracing::info!(path = ?failure.path, fault = %failure.fault, "will try again");
+                events::item_retry(&failure.path, &failure.fault, work.failed + 1);
                 let work = Work {
                     item,
                     failed: work.failed + 1,
@@ -392,7 +387,7 @@ impl Engine {
                 Ok(())
             }
             _ => {
-                tracing::warn!(path = ?failure.path, fault = %failure.fault, "could not be read");
+                events::item_failed(&failure.path, &failure.fault, work.failed + 1);
                 let scan = self.scan_of(&work.item);
                 self.record_in(
                     scan,
@@ -466,7 +461,7 @@ impl Engine {
         for stalled in self.pool.stalled(longest) {
             if stalled.idle < self.limits.item_timeout {
                 if self.warned.insert(stalled.job_id) {
-                    tracing::warn!(path = ?stalled.what, seconds = stalled.idle.as_secs(), "no progress");
+                    events::item_stall(&stalled);
                 }
                 continue;
             }
@@ -479,9 +474,9 @@ impl Engine {
                 Item::Probe(_) | Item::Hash(_) => Step::Read,
             };
             let fault = Fault::timed_out(step, abandoned.idle.as_secs());
-            tracing::warn!(path = ?abandoned.what, %fault, "given up");
             let work = &abandoned.job.item;
             let (stuck, rest) = work.item.split(abandoned.part);
+            events::item_given_up(&abandoned, stuck.places().len());
             let with = |item| Work {
                 item,
                 ..work.clone()

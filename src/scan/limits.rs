@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+pub use crate::catalog::Durability;
+
 /// How much runs at once, how long is waited, how often is tried again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
@@ -26,6 +28,8 @@ pub struct Limits {
     pub backoff: Duration,
     /// Internal failures (panicking items) after which a scan gives up.
     pub fatal_errors: u32,
+    /// What a power cut may lose.
+    pub durability: Durability,
 }
 
 impl Limits {
@@ -53,6 +57,7 @@ impl Default for Limits {
             retries: 3,
             backoff: Duration::from_millis(200),
             fatal_errors: 10,
+            durability: Durability::Normal,
         }
     }
 }

@@ -274,6 +274,8 @@ impl MetricsSnapshot {
 pub struct KindSnapshot {
     /// Items that ended.
     pub count: u64,
+    /// Their durations added up.
+    pub total: Duration,
     /// Their mean duration.
     pub mean: Duration,
     /// How many took less than 1 µs, then less than 2, 4, 8 … µs; the last
@@ -303,9 +305,11 @@ impl Durations {
         let histogram: [u64; KindSnapshot::BUCKETS] =
             std::array::from_fn(|bucket| self.histogram[bucket].get());
         let count = histogram.iter().sum();
-        let mean = self.total_ns.get().checked_div(count).unwrap_or(0);
+        let total = self.total_ns.get();
+        let mean = total.checked_div(count).unwrap_or(0);
         KindSnapshot {
             count,
+            total: Duration::from_nanos(total),
             mean: Duration::from_nanos(mean),
             histogram,
         }

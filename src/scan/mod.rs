@@ -8,6 +8,7 @@ mod diff;
 mod engine;
 mod entries;
 mod error;
+mod events;
 pub mod hasher;
 mod item;
 pub mod limits;

@@ -23,6 +23,7 @@ use self::worker::{Member, Shared};
 use super::limits::Limits;
 use super::metrics::{ItemKind, Metrics};
 use super::shutdown::Shutdown;
+use crate::escape::escape;
 
 /// A worker that is asked to leave and gives no sign of life for so long hangs
 /// in the kernel: waiting longer for it would only hold up the end.
@@ -385,11 +386,12 @@ impl<T, R> Shared<T, R> {
             ..
         } = abandoned;
         tracing::warn!(
+            event = "worker.left_behind",
             worker,
             item = job.id,
             kind = job.kind.name(),
-            ?idle,
-            path = %what.display(),
+            seconds = idle.as_secs(),
+            path = escape(what),
             "worker left behind"
         );
         self.note_error(format!(

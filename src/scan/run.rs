@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::ScanError;
-use super::access::{OpenRoot, OpenRoots};
-use super::engine::{Engine, Findings, StageEnd};
+use super::access::{OpenRoot, OpenRoots, join};
+use super::engine::{Engine, Findings, Source, StageEnd};
+use super::events;
 use super::item::Place;
 use super::limits::Limits;
 use super::metrics::Metrics;
@@ -17,11 +18,11 @@ use super::plan::{Notice, Plan, online_state};
 use super::scope::Scope;
 use super::shared::{Shared, volume_row};
 use super::shutdown::Shutdown;
-use super::sources::{HashSource, ListSource, ProbeSource};
+use super::sources::{HashSource, ListSource, ProbeSource, Seeds};
 use super::throttle::Throttle;
 use crate::catalog::{
-    Candidates, CatalogError, Exclusive, GroupFilter, GroupList, ReadOnly, RootRow, ScanRow,
-    ScanState, Selection, Settled, Stage, Writer, WriterHandle, own_files,
+    Candidates, CatalogError, Exclusive, FolderPaths, GroupFilter, GroupList, ReadOnly, RootRow,
+    ScanRow, ScanState, Selection, Settled, Stage, Writer, WriterHandle, own_files,
 };
 use crate::fault::{Fault, Step};
 use crate::model::{RootId, ScanId, Timestamp, now_ns};
@@ -71,6 +72,7 @@ pub fn run(
     let scans: Vec<ScanId> = plan.roots.iter().map(|root| root.scan).collect();
     let roots = open_roots(&mut catalog, plan, notify)?;
     let algorithm = catalog.reader()?.algorithm()?;
+    catalog.set_durability(limits.durability)?;
     let writer = Writer::start(catalog, limits.batch_rows, limits.batch_time)?;
     let shared = Arc::new(Shared {
         catalog: path.clone(),
@@ -109,16 +111,21 @@ pub fn run(
         groups: None,
         notify,
     };
+    run.announce();
     let ended = run.stages();
     let closed = run.close(&ended);
     writer.finish()?;
     let reader = ReadOnly::open(&path)?;
+    let scans: Vec<ScanRow> = scans
+        .iter()
+        .filter_map(|scan| reader.scan(*scan).transpose())
+        .collect::<Result<_, _>>()?;
+    for scan in &scans {
+        events::scan_end(scan, began.elapsed(), ended.as_ref().err());
+    }
     Ok(Outcome {
         interrupted: ended? == StageEnd::Interrupted,
-        scans: scans
-            .iter()
-            .filter_map(|scan| reader.scan(*scan).transpose())
-            .collect::<Result<_, _>>()?,
+        scans,
         findings: closed.findings,
         adopted: closed.adopted,
         groups: closed.groups,
@@ -144,6 +151,16 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
+    /// Tells the log what is about to be done.
+    fn announce(&self) {
+        for root in &self.plan.roots {
+            let resumed = matches!(root.seeds, Some(Seeds::Unfinished(_)));
+            if let Some(open) = self.shared.roots.get(&root.root) {
+                events::scan_begin(root.scan, &open.path, self.options().mode.name(), resumed);
+            }
+        }
+    }
+
     /// The stages in order, each ended by a commit of all it learned.
     fn stages(&mut self) -> Result<StageEnd, ScanError> {
         match self.all_stages() {
@@ -176,10 +193,10 @@ impl Run<'_> {
             let Some(seeds) = root.seeds.clone() else {
                 continue;
             };
-            tracing::info!(scan = root.scan.0, "listing begins");
             self.shared.forget_visits();
             let mut source = ListSource::new(root, seeds, self.reader()?, self.writer.clone());
-            if self.engine.run_stage(&mut source)? == StageEnd::Interrupted {
+            events::stage_begin(root.scan, Stage::List, None, None);
+            if self.run_stage(root.scan, &mut source)? == StageEnd::Interrupted {
                 return Ok(StageEnd::Interrupted);
             }
         }
@@ -222,7 +239,9 @@ impl Run<'_> {
         self.enter(Stage::Probe)?;
         let candidates = Candidates::to_probe(self.reader()?, &self.selection())?;
         self.metrics.candidates.add(candidates.files);
-        self.engine.run_stage(&mut ProbeSource(candidates))
+        let lead = self.shared.lead;
+        events::stage_begin(lead, Stage::Probe, Some(candidates.files), None);
+        self.run_stage(lead, &mut ProbeSource(candidates))
     }
 
     fn hash(&mut self) -> Result<StageEnd, ScanError> {
@@ -236,8 +255,18 @@ impl Run<'_> {
             self.metrics.bytes_to_hash.add(candidates.bytes);
             (self.notify)(Notice::ToRead(candidates.files, candidates.bytes));
         }
+        let (lead, files) = (self.shared.lead, candidates.files);
+        events::stage_begin(lead, Stage::Hash, Some(files), Some(candidates.bytes));
         let mut source = HashSource::new(candidates, in_step(self.limits.workers));
-        self.engine.run_stage(&mut source)
+        self.run_stage(lead, &mut source)
+    }
+
+    /// Works a stage off, between its two events.
+    fn run_stage(&mut self, scan: ScanId, source: &mut dyn Source) -> Result<StageEnd, ScanError> {
+        let began = Instant::now();
+        let ended = self.engine.run_stage(source);
+        events::stage_end(scan, self.stage, began.elapsed(), &ended);
+        ended
     }
 
     fn is_some_root_offline(&self) -> Result<bool, CatalogError> {
@@ -249,8 +278,14 @@ impl Run<'_> {
 
     /// Files that changed in every pass become dead letters.
     fn give_up_changing(&mut self) -> Result<(), ScanError> {
+        let (reader, mut paths) = (self.reader()?, FolderPaths::default());
         for name in std::mem::take(&mut self.engine.findings.changed) {
             let fault = Fault::changed(Step::Read);
+            let (root, folder) = paths.get(&reader, name.0)?;
+            if let Some(root) = self.shared.roots.get(&root) {
+                let path = join(&root.path, &folder).join(&name.1);
+                events::item_failed(&path, &fault, PASSES);
+            }
             self.engine
                 .record(Place::of_name(&name), fault, PASSES, Timestamp::now())?;
         }
@@ -261,12 +296,20 @@ impl Run<'_> {
     /// Adds up, and completes the scans.
     fn settle(&mut self) -> Result<StageEnd, ScanError> {
         self.enter(Stage::Settle)?;
+        let began = Instant::now();
+        events::stage_begin(self.shared.lead, Stage::Settle, None, None);
+        let ended = self.add_up().map(|()| StageEnd::Finished);
+        events::stage_end(self.shared.lead, Stage::Settle, began.elapsed(), &ended);
+        ended
+    }
+
+    fn add_up(&mut self) -> Result<(), ScanError> {
         let groups = GroupList::build(self.reader()?, GroupFilter::default())?;
         let (cut_off, done) = self.scans.iter().partition(|scan| self.is_cut_off(**scan));
         self.writer.complete(done, groups.totals())?;
         self.interrupt(&cut_off)?;
         self.groups = Some(groups);
-        Ok(StageEnd::Finished)
+        Ok(())
     }
 
     /// Whether a device that was given up left a scan unfinished.
@@ -294,7 +337,7 @@ impl Run<'_> {
 
     fn enter(&mut self, stage: Stage) -> Result<(), CatalogError> {
         self.stage = stage;
-        tracing::info!(stage = stage.name(), "stage begins");
+        self.writer.checkpoint()?;
         for scan in &self.scans {
             self.writer.set_scan(*scan, ScanState::Running, stage)?;
         }
@@ -325,8 +368,13 @@ impl Run<'_> {
             // If the writer is gone, the next command marks them.
             self.interrupt(&self.scans).ok();
         }
+        let asked = Instant::now();
+        let findings = self.engine.stop(asked + self.limits.shutdown);
+        if self.shutdown.is_stopped() {
+            events::shutdown_done(&findings, asked.elapsed());
+        }
         Closed {
-            findings: self.engine.stop(Instant::now() + self.limits.shutdown),
+            findings,
             adopted: self.adopted,
             groups: self.groups,
         }

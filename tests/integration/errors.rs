@@ -46,6 +46,57 @@ fn what_cannot_be_read_is_listed_with_its_reason() {
 }
 
 #[test]
+fn json_has_the_causes_with_counts_and_every_path() {
+    let env = TestEnv::new();
+    for name in ["a", "b", "c"] {
+        env.file(format!("tree/{name}"), "same")
+            .chmod(format!("tree/{name}"), 0o000);
+    }
+    env.file("tree/closed/d", "x").chmod("tree/closed", 0o000);
+    let Some(run) = env.run_unprivileged("scan tree") else {
+        skip!("root cannot give up its rights")
+    };
+    run.code(1);
+    let errors = env.run("errors --format json").ok().json();
+    assert_eq!(
+        (&errors["schema"], &errors["total"]),
+        (&1.into(), &4.into())
+    );
+    let causes = errors["causes"].as_array().unwrap();
+    let counts: Vec<_> = causes
+        .iter()
+        .map(|cause| {
+            (
+                cause["step"].as_str().unwrap(),
+                cause["count"].as_u64().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(counts, [("open", 3), ("open folder", 1)]);
+    for cause in causes {
+        assert_eq!(cause["message"], "Permission denied");
+        assert!(cause["hint"].as_str().unwrap().contains("permissions"));
+    }
+    let entries = errors["errors"].as_array().unwrap();
+    let mut paths: Vec<_> = entries
+        .iter()
+        .map(|entry| entry["path"].as_str().unwrap().to_owned())
+        .collect();
+    paths.sort();
+    let expected = ["tree/a", "tree/b", "tree/c", "tree/closed"]
+        .map(|path| env.path(path).to_str().unwrap().to_owned());
+    assert_eq!(paths, expected);
+    // A limit is about the paths, not the causes.
+    let one = env.run("errors --format json --limit 1").ok().json();
+    assert_eq!(one["errors"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        (&one["total"], &one["causes"]),
+        (&4.into(), &errors["causes"])
+    );
+    env.chmod("tree/closed", 0o755);
+}
+
+#[test]
 fn retry_clears_what_can_be_read_now() {
     let Some(env) = scanned() else {
         skip!("root cannot give up its rights")

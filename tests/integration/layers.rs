@@ -18,20 +18,25 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "cli",
         &[
             "config", "scan", "report", "act", "catalog", "platform", "model", "fault", "globs",
+            "escape",
         ],
     ),
     (
         "config",
         &["scan::limits", "scan::options", "model", "globs"],
     ),
-    ("scan", &["catalog", "platform", "model", "fault", "globs"]),
-    ("report", &["catalog", "model"]),
+    (
+        "scan",
+        &["catalog", "platform", "model", "fault", "globs", "escape"],
+    ),
+    ("report", &["catalog", "model", "escape"]),
     ("act", &["catalog", "platform", "model", "fault"]),
     ("catalog", &["model", "fault"]),
     ("platform", &["model"]),
     ("model", &[]),
     ("fault", &[]),
     ("globs", &[]),
+    ("escape", &[]),
 ];
 
 /// Something, the modules that may hold it, and how to see it.

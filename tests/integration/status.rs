@@ -82,3 +82,91 @@ fn without_a_catalog_status_says_what_to_do() {
     let message = env.run("status").refused(3);
     assert!(message.contains("dupescan scan"), "{message}");
 }
+
+/// The unfinished scan of a status document.
+fn unfinished(env: &TestEnv) -> serde_json::Value {
+    let status = env.run("status --format json").ok().json();
+    let scans = status["unfinished"].as_array().unwrap();
+    assert_eq!(scans.len(), 1, "{status}");
+    scans[0].clone()
+}
+
+#[test]
+fn a_scan_stopped_while_reading_says_how_many_bytes_are_left() {
+    let env = TestEnv::new();
+    // The larger pair is read first.
+    env.random("tree/a", 1, 200_000).copy("tree/a", "tree/b");
+    env.random("tree/c", 2, 100_000).copy("tree/c", "tree/d");
+    env.random("tree/alone", 3, 50_000);
+    let mut scan = env.start("scan tree --workers 1 --bwlimit 200k");
+    let one_pair = || {
+        env.db().exists()
+            && env
+                .run("status --format json")
+                .out()
+                .contains(r#""done":400000"#)
+    };
+    assert!(scan.wait_until(one_pair));
+    scan.signal(rustix::process::Signal::INT);
+    scan.wait().code(130);
+    let found = unfinished(&env);
+    assert_eq!(found["stage"], "hash");
+    let expected = serde_json::json!({"unit": "bytes", "done": 400_000, "total": 600_000});
+    assert_eq!(found["progress"], expected);
+    assert!(found["age_seconds"].is_u64());
+    env.run("status")
+        .ok()
+        .says("interrupted in stage hash, 66 % done: 390.6 KiB of 585.9 KiB");
+    env.run("resume").ok();
+    assert!(!env.run("status").ok().out().contains("% done"));
+}
+
+#[test]
+fn a_scan_stopped_while_listing_counts_folders() {
+    let env = TestEnv::new();
+    env.file("tree/a/1", "x")
+        .file("tree/b/2", "y")
+        .file("tree/b/c/3", "z");
+    env.run("scan tree").ok();
+    let edit = |sql: &str| {
+        let connection = rusqlite::Connection::open(env.db()).unwrap();
+        connection.execute_batch(sql).unwrap();
+    };
+    edit(
+        "UPDATE scans SET state = 'interrupted', stage = 'list';
+          UPDATE folders SET visited_in = 0 WHERE name = x'63'",
+    );
+    let expected = serde_json::json!({"unit": "folders", "done": 3, "total": 4});
+    assert_eq!(unfinished(&env)["progress"], expected);
+    edit("UPDATE scans SET subpath = CAST('b' AS BLOB)");
+    let expected = serde_json::json!({"unit": "folders", "done": 1, "total": 2});
+    assert_eq!(unfinished(&env)["progress"], expected);
+    env.run("status")
+        .ok()
+        .says("50 % done: 1 of 2 folders known so far");
+    edit("UPDATE scans SET stage = 'settle'");
+    assert_eq!(unfinished(&env)["progress"], serde_json::Value::Null);
+    edit("UPDATE scans SET state = 'complete', subpath = x''; UPDATE folders SET visited_in = 1");
+}
+
+#[test]
+fn a_scan_stopped_while_probing_counts_files_that_share_their_size() {
+    let env = TestEnv::new();
+    env.file("tree/a", "same")
+        .file("tree/b", "same")
+        .file("tree/c", "other");
+    env.run("scan tree").ok();
+    let edit = |sql: &str| {
+        let connection = rusqlite::Connection::open(env.db()).unwrap();
+        connection.execute_batch(sql).unwrap();
+    };
+    edit(
+        "UPDATE scans SET state = 'interrupted', stage = 'probe';
+          UPDATE files SET digest = NULL, compared = NULL, hashed_in = NULL WHERE name = x'61';
+          UPDATE catalog SET unsettled = 1",
+    );
+    let expected = serde_json::json!({"unit": "files", "done": 1, "total": 2});
+    assert_eq!(unfinished(&env)["progress"], expected);
+    env.run("resume").ok();
+    assert_eq!(env.groups().len(), 1);
+}

@@ -5,6 +5,7 @@
 pub(super) mod catalog;
 mod limits;
 pub(super) mod report;
+mod run;
 pub(super) mod scan;
 #[cfg(test)]
 mod tests;
@@ -157,9 +158,12 @@ impl Command {
     /// The settings among the command's own flags.
     pub(crate) fn settings(&self) -> Layer {
         match self {
-            Self::Scan(args) => args.limits.settings().over(args.settings.settings()),
-            Self::Resume(args) => args.limits.settings(),
-            Self::Retry(args) => args.limits.settings(),
+            Self::Scan(args) => {
+                let limits = args.limits.settings().over(args.settings.settings());
+                args.run.settings().over(limits)
+            }
+            Self::Resume(args) => args.run.settings().over(args.limits.settings()),
+            Self::Retry(args) => args.run.settings().over(args.limits.settings()),
             _ => Layer::default(),
         }
     }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, ValueHint};
 
 use super::limits::LimitArgs;
+use super::run::RunArgs;
 use crate::config::{Key, Layer, values};
 use crate::model::FaultId;
 use crate::scan::options::{ListingOptions, Mode, ScanOptions};
@@ -60,6 +61,9 @@ pub(crate) struct ScanArgs {
 
     #[command(flatten)]
     pub(crate) settings: ScanSettingArgs,
+
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
 
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
@@ -200,6 +204,9 @@ Examples:
   dupescan resume --workers 2")]
 pub(crate) struct ResumeArgs {
     #[command(flatten)]
+    pub(crate) run: RunArgs,
+
+    #[command(flatten)]
     pub(crate) limits: LimitArgs,
 }
 
@@ -213,6 +220,9 @@ pub(crate) struct RetryArgs {
     /// IDs as `dupescan errors` lists them
     #[arg(value_name = "ID", value_parser = fault_id, allow_negative_numbers = true)]
     pub(crate) ids: Vec<FaultId>,
+
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
 
     #[command(flatten)]
     pub(crate) limits: LimitArgs,

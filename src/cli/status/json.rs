@@ -1,10 +1,8 @@
 //! The status for programs: one JSON document.
 
-use std::path::Path;
-
 use serde::Serialize;
 
-use super::{RootState, RootStatus, Status};
+use super::{RootState, RootStatus, Status, Unfinished};
 use crate::catalog::{ScanRow, VolumeRow};
 use crate::model::{Algorithm, Timestamp};
 use crate::report::{PathJson, rfc3339, write_value};
@@ -91,19 +89,35 @@ struct ScanJson<'a> {
     path: PathJson<'a>,
     state: &'static str,
     stage: &'static str,
+    progress: Option<ShareJson>,
     started_at: String,
     updated_at: String,
+    age_seconds: u64,
+}
+
+#[derive(Serialize)]
+struct ShareJson {
+    unit: &'static str,
+    done: u64,
+    total: u64,
 }
 
 impl<'a> ScanJson<'a> {
-    fn new(scan: &ScanRow, path: &'a Path) -> Self {
+    fn new(unfinished: &'a Unfinished, now: Timestamp) -> Self {
+        let scan = &unfinished.scan;
         Self {
             scan: scan.id.0,
-            path: PathJson::new(path),
+            path: PathJson::new(&unfinished.path),
             state: scan.state.name(),
             stage: scan.stage.name(),
+            progress: unfinished.share.map(|share| ShareJson {
+                unit: share.unit.name(),
+                done: share.done,
+                total: share.total,
+            }),
             started_at: rfc3339(scan.started),
             updated_at: rfc3339(scan.updated),
+            age_seconds: unfinished.age(now),
         }
     }
 }
@@ -149,7 +163,7 @@ pub(super) fn render(status: &Status) -> anyhow::Result<String> {
         unfinished: status
             .unfinished
             .iter()
-            .map(|(scan, path)| ScanJson::new(scan, path))
+            .map(|scan| ScanJson::new(scan, status.now))
             .collect(),
         totals: status.settled.as_ref().and_then(TotalsJson::new),
         errors: status.dead_letters,

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use super::super::context::Context;
 use super::{RootState, RootStatus, Status};
-use crate::catalog::{ScanRow, ScanState};
-use crate::model::Timestamp;
-use crate::report::text::{Align, counted, duration, escape, human_size, table, timestamp};
+use crate::catalog::{ScanRow, ScanState, Share, ShareUnit};
+use crate::report::text::{
+    Align, counted, duration, escape, grouped, human_size, table, timestamp,
+};
 
 const VOLUMES: [(&str, Align); 4] = [
     ("Volume", Align::Left),
@@ -98,17 +99,14 @@ fn push_unfinished(text: &mut String, status: &Status, resume: &str) {
     if status.unfinished.is_empty() {
         return;
     }
-    for (scan, path) in &status.unfinished {
-        push(
-            text,
-            format_args!("Unfinished scan {} of {}", scan.id, escape(path)),
-        );
+    for unfinished in &status.unfinished {
+        let (scan, path) = (&unfinished.scan, escape(&unfinished.path));
+        push(text, format_args!("Unfinished scan {} of {path}", scan.id));
         let (state, stage) = (state(scan), scan.stage.name());
-        let age = age(status.now, scan.updated);
-        push(
-            text,
-            format_args!("    {state} in stage {stage}, last progress {age} ago"),
-        );
+        let share = unfinished.share.as_ref().map_or_else(String::new, share);
+        push(text, format_args!("    {state} in stage {stage}{share}"));
+        let age = age(unfinished.age(status.now));
+        push(text, format_args!("    last progress {age} ago"));
     }
     push(text, format_args!("    go on with `{resume}`\n"));
 }
@@ -122,12 +120,27 @@ fn state(scan: &ScanRow) -> &'static str {
     }
 }
 
-fn age(now: Timestamp, then: Timestamp) -> String {
-    let seconds = now.0.saturating_sub(then.0);
+/// `, 61 % done: 61.2 GiB of 100.0 GiB`; rounded down, so that 100 is all.
+fn share(share: &Share) -> String {
+    let (done, total) = (share.done, share.total);
+    let percent = u128::from(done) * 100 / u128::from(total.max(1));
+    let what = match share.unit {
+        ShareUnit::Bytes => format!("{} of {}", human_size(done), human_size(total)),
+        ShareUnit::Files => format!("{} of {}", grouped(done), counted(total, "file", "files")),
+        ShareUnit::Folders => format!(
+            "{} of {} known so far",
+            grouped(done),
+            counted(total, "folder", "folders")
+        ),
+    };
+    format!(", {percent} % done: {what}")
+}
+
+fn age(seconds: u64) -> String {
     if seconds < 1 {
         return "a moment".to_owned();
     }
-    duration(Duration::from_secs(u64::try_from(seconds).unwrap_or(0)))
+    duration(Duration::from_secs(seconds))
 }
 
 fn push_totals(text: &mut String, status: &Status) {
@@ -159,5 +172,27 @@ fn push_failed(text: &mut String, status: &Status, errors: &str) {
             let paths = counted(many, "path", "paths");
             push(text, format_args!("{paths} failed: see `{errors}`"));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_rounded_down_and_say_of_what() {
+        let text = |unit, done, total| share(&Share { unit, done, total });
+        assert_eq!(
+            text(ShareUnit::Bytes, (1 << 30) - 1, 1 << 30),
+            ", 99 % done: 1.0 GiB of 1.0 GiB"
+        );
+        assert_eq!(
+            text(ShareUnit::Files, 1_500, 3_000),
+            ", 50 % done: 1,500 of 3,000 files"
+        );
+        assert_eq!(
+            text(ShareUnit::Folders, 0, 1),
+            ", 0 % done: 0 of 1 folder known so far"
+        );
     }
 }

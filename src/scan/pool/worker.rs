@@ -179,6 +179,7 @@ where
 
     fn panicked(&self, job: &Job<T>, worker: usize, panicked: &Panicked) {
         tracing::error!(
+            event = "item.panic",
             worker,
             item = job.id,
             kind = job.kind.name(),

@@ -1,5 +1,5 @@
 //! Makes file names safe to show: what a terminal would obey, or a reader
-//! could not see, is spelt out. The escaped text is unambiguous.
+//! could not see, is spelt out. The escaped text is unambiguous. Pure.
 
 use std::ffi::OsStr;
 use std::fmt::Write;
@@ -31,7 +31,7 @@ pub fn escape<S: AsRef<OsStr> + ?Sized>(name: &S) -> String {
 
 /// Spells out hazardous characters and nothing else, so that text which was
 /// escaped before, or a message that quotes a name, keeps its backslashes.
-pub(super) fn disarm(text: &str) -> String {
+pub(crate) fn disarm(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
         push_safe(&mut safe, character);
@@ -41,7 +41,7 @@ pub(super) fn disarm(text: &str) -> String {
 
 /// Whether a character could steer a terminal, break a line or reorder what
 /// is read: C0, DEL, C1, the bidi controls, line and paragraph separators.
-pub(super) fn is_hazardous(character: char) -> bool {
+pub(crate) fn is_hazardous(character: char) -> bool {
     character.is_control()
         || matches!(
             character,
