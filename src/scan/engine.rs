@@ -2,17 +2,18 @@
 //! what workers report, schedules retries and watches for stalls. It never
 //! blocks in the queue it feeds.
 
+mod troubles;
+
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Select, TrySendError, after, bounded, never};
 
 use super::ScanError;
-use super::breaker::{Breakers, Verdict};
-use super::events;
-use super::item::{Failure, Item, ItemReport, Place, Work};
+use super::breaker::Breakers;
+use super::item::{Item, ItemReport, Work};
 use super::limits::Limits;
 use super::metrics::Metrics;
 use super::pool::{Done, Job, Pool};
@@ -20,14 +21,12 @@ use super::retry::RetryQueue;
 use super::shared::Shared;
 use super::shutdown::Shutdown;
 use super::worker::Worker;
-use crate::catalog::{FaultRecord, Record, WorkName, WriterHandle};
-use crate::fault::{Fault, Step};
-use crate::model::{ScanId, Timestamp, VolumeId};
+use crate::catalog::{WorkName, WriterHandle};
+use crate::fault::Fault;
+use crate::model::{ScanId, VolumeId};
 
 /// How often stalled workers are looked for.
 const WATCH: Duration = Duration::from_millis(500);
-/// How long a failing device is left alone before one more trial.
-const TRIAL_PAUSE: Duration = Duration::from_secs(5);
 /// Folders left out or offline that are remembered by name.
 const MOST_NAMED: usize = 100;
 
@@ -315,212 +314,6 @@ impl Engine {
             } else {
                 self.failed(&work, failure)?;
             }
-        }
-        Ok(())
-    }
-
-    /// A device on which anything worked is no failing device.
-    fn note_successes(&mut self, work: &Work, report: &ItemReport) {
-        if self.breakers.is_quiet() {
-            return;
-        }
-        for volume in work.item.volumes() {
-            let failed = report
-                .failures
-                .iter()
-                .filter(|failure| failure.volume == volume && failure.fault.is_device_like())
-                .count();
-            if failed < work.item.operations_on(volume)
-                && self.breakers.succeeded(volume, work.is_trial)
-            {
-                events::breaker_close(volume);
-            }
-        }
-    }
-
-    /// Whether a fault is to be blamed on a device that keeps failing, so
-    /// that the item stays pending instead of becoming a dead letter.
-    fn is_devices_fault(
-        &mut self,
-        work: &Work,
-        fault: &Fault,
-        volume: VolumeId,
-        path: &Path,
-    ) -> bool {
-        if !fault.is_device_like() {
-            return false;
-        }
-        // A few bad files that are tried again and again when all else is done
-        // are no failing device.
-        if work.failed > 0 && self.breakers.admits([volume]) {
-            return false;
-        }
-        match self.breakers.failed(volume, work.is_trial) {
-            Verdict::Path => return false,
-            Verdict::Held => {}
-            Verdict::Opened => {
-                events::breaker_open(volume, path, fault);
-                let trial = Work {
-                    is_trial: true,
-                    ..work.clone()
-                };
-                self.retries.add_after(trial, TRIAL_PAUSE);
-            }
-            Verdict::GivenUp => {
-                events::breaker_give_up(volume, path, fault);
-                self.findings
-                    .given_up
-                    .push((volume, path.to_owned(), fault.clone()));
-            }
-        }
-        true
-    }
-
-    /// Tries again later what may heal, and records the rest.
-    fn failed(&mut self, work: &Work, failure: Failure) -> Result<(), ScanError> {
-        let first_failure = work.first_failure.unwrap_or_else(Timestamp::now);
-        match failure.again {
-            Some(item) if failure.fault.class.is_retried() && work.failed < self.limits.retries => {
-                events::item_retry(&failure.path, &failure.fault, work.failed + 1);
-                let work = Work {
-                    item,
-                    failed: work.failed + 1,
-                    first_failure: Some(first_failure),
-                    is_trial: false,
-                };
-                self.retries.add(work, self.limits.backoff);
-                Ok(())
-            }
-            _ => {
-                events::item_failed(&failure.path, &failure.fault, work.failed + 1);
-                let scan = self.scan_of(&work.item);
-                self.record_in(
-                    scan,
-                    failure.place,
-                    failure.fault,
-                    work.failed + 1,
-                    first_failure,
-                )
-            }
-        }
-    }
-
-    /// Makes a place a dead letter.
-    pub(super) fn record(
-        &mut self,
-        place: Place,
-        fault: Fault,
-        attempts: u32,
-        first_at: Timestamp,
-    ) -> Result<(), ScanError> {
-        self.record_in(self.lead, place, fault, attempts, first_at)
-    }
-
-    fn record_in(
-        &mut self,
-        scan: ScanId,
-        place: Place,
-        fault: Fault,
-        attempts: u32,
-        first_at: Timestamp,
-    ) -> Result<(), ScanError> {
-        self.findings.faults += 1;
-        self.metrics.faults.add(1);
-        self.writer.send(Record::Fault(Box::new(FaultRecord {
-            scan,
-            folder: place.folder,
-            name: place.name,
-            fault,
-            attempts,
-            first_at,
-        })))?;
-        Ok(())
-    }
-
-    /// The scan that an item belongs to: a folder that failed counts as
-    /// visited in its own scan, or it would stay pending for ever.
-    fn scan_of(&self, item: &Item) -> ScanId {
-        match item {
-            Item::List(item) => item.scan,
-            Item::Probe(_) | Item::Hash(_) => self.lead,
-        }
-    }
-
-    fn panicked(&mut self, work: &Work, message: &str) -> Result<(), ScanError> {
-        self.findings.panics += 1;
-        let scan = self.scan_of(&work.item);
-        for place in work.item.places() {
-            let fault = Fault::internal(message);
-            self.record_in(scan, place, fault, work.failed + 1, Timestamp::now())?;
-        }
-        if self.findings.panics >= self.limits.fatal_errors {
-            return Err(ScanError::TooManyPanics(self.findings.panics));
-        }
-        Ok(())
-    }
-
-    /// Warns of items that stand still, and gives up those that stand still
-    /// for too long: their thread is left behind and replaced.
-    fn watch(&mut self, source: &mut dyn Source) -> Result<(), ScanError> {
-        let longest = self.limits.stall_warning.min(self.limits.item_timeout);
-        for stalled in self.pool.stalled(longest) {
-            if stalled.idle < self.limits.item_timeout {
-                if self.warned.insert(stalled.job_id) {
-                    events::item_stall(&stalled);
-                }
-                continue;
-            }
-            let Some(abandoned) = self.pool.abandon(stalled.job_id) else {
-                continue;
-            };
-            self.in_flight -= 1;
-            let step = match abandoned.job.item.item {
-                Item::List(_) => Step::OpenFolder,
-                Item::Probe(_) | Item::Hash(_) => Step::Read,
-            };
-            let fault = Fault::timed_out(step, abandoned.idle.as_secs());
-            let work = &abandoned.job.item;
-            let (stuck, rest) = work.item.split(abandoned.part);
-            events::item_given_up(&abandoned, stuck.places().len());
-            let with = |item| Work {
-                item,
-                ..work.clone()
-            };
-            if let Some(rest) = rest {
-                self.retries.add_after(with(rest), Duration::ZERO);
-            }
-            self.give_up(&with(stuck), &fault, &abandoned.what, source)?;
-            self.findings.abandoned += 1;
-            if self.findings.abandoned >= Pool::<Work, ItemReport>::MAX_REPLACEMENTS {
-                return Err(ScanError::TooManyStuck(self.findings.abandoned));
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Engine {
-    /// Makes everything in an item that hangs a dead letter, or leaves it
-    /// pending where the whole device hangs.
-    fn give_up(
-        &mut self,
-        work: &Work,
-        fault: &Fault,
-        path: &Path,
-        source: &mut dyn Source,
-    ) -> Result<(), ScanError> {
-        let mut is_held = false;
-        for volume in work.item.volumes() {
-            is_held |= self.is_devices_fault(work, fault, volume, path);
-        }
-        if is_held {
-            self.hold(work, source);
-            return Ok(());
-        }
-        let scan = self.scan_of(&work.item);
-        for place in work.item.places() {
-            let attempts = work.failed + 1;
-            self.record_in(scan, place, fault.clone(), attempts, Timestamp::now())?;
         }
         Ok(())
     }

@@ -2,13 +2,12 @@
 //! go on and which start afresh. Refuses what would turn an unplugged disk
 //! into a removal.
 
-use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::ScanError;
+use super::notice::Notice;
 use super::options::{Mode, ScanOptions};
+use super::presence::{check_inner, examine, online_state, outermost, resolve, resolve_all};
 use super::scope::Scope;
 use super::shared::volume_row;
 use super::sources::Seeds;
@@ -16,7 +15,7 @@ use crate::catalog::{
     CatalogError, Exclusive, FaultEntry, NewScan, Placement, RootRow, ScanRow, Stage,
 };
 use crate::model::{Algorithm, FaultId, FolderId, RootId, ScanId, Timestamp, VolumeId};
-use crate::platform::{Dir, EntryKind, Volume, VolumeTable};
+use crate::platform::VolumeTable;
 
 /// An unfinished scan older than this is listed afresh.
 const STALE_SECONDS: i64 = 24 * 60 * 60;
@@ -37,61 +36,6 @@ pub struct Request {
     pub allow_empty: bool,
     /// Believe a root that lies on another filesystem than last time.
     pub moved: bool,
-}
-
-/// Something the user should know before or while a scan runs.
-#[derive(Debug, Clone)]
-pub enum Notice {
-    /// An unfinished scan goes on.
-    Resumed(ScanId, PathBuf),
-    /// An unfinished scan is not gone on with.
-    Afresh(ScanId, PathBuf, &'static str),
-    /// Roots inside a new root became part of it.
-    Absorbed(PathBuf, PathBuf),
-    /// Digests made with another algorithm are redone.
-    AlgorithmChanged(Algorithm, Algorithm, u64),
-    /// A folder is left out because of its filesystem.
-    Skipped(PathBuf, String),
-    /// Another root of the catalog cannot be read now.
-    PartnerOffline(PathBuf, String),
-    /// So much will be read whole: files and bytes.
-    ToRead(u64, u64),
-}
-
-impl fmt::Display for Notice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Resumed(scan, path) => {
-                write!(f, "going on with scan {scan} of {}", path.display())
-            }
-            Self::Afresh(scan, path, why) => write!(
-                f,
-                "listing {} afresh instead of going on with scan {scan} ({why}); digests are kept",
-                path.display()
-            ),
-            Self::Absorbed(outer, inner) => write!(
-                f,
-                "{} is now part of the root {}",
-                inner.display(),
-                outer.display()
-            ),
-            Self::AlgorithmChanged(from, to, stale) => {
-                write!(
-                    f,
-                    "changing from {from} to {to}: {stale} digests are redone"
-                )
-            }
-            Self::Skipped(path, fstype) => {
-                write!(f, "skipping {} ({fstype} filesystem)", path.display())
-            }
-            Self::PartnerOffline(path, reason) => write!(
-                f,
-                "the root {} is offline ({reason}): files that could match its files stay undetermined",
-                path.display()
-            ),
-            Self::ToRead(files, bytes) => write!(f, "{files} files, {bytes} bytes to read"),
-        }
-    }
 }
 
 /// One scan of one root, or of a part of it.
@@ -301,150 +245,6 @@ fn check_globs(options: &ScanOptions) -> Result<(), ScanError> {
         .map_err(|(glob, reason)| ScanError::BadGlob { glob, reason })
 }
 
-/// Absolute paths without links. A path that is gone is an offline root if
-/// the catalog knows it, and a mistake otherwise.
-fn resolve_all(paths: &[PathBuf], known: &[RootRow]) -> Result<Vec<PathBuf>, ScanError> {
-    paths.iter().map(|path| resolve(path, known)).collect()
-}
-
-fn resolve(path: &Path, known: &[RootRow]) -> Result<PathBuf, ScanError> {
-    let found = path.canonicalize();
-    match found.and_then(|found| Ok((found.metadata()?.is_dir(), found))) {
-        Ok((true, resolved)) => Ok(resolved),
-        Ok((false, _)) => Err(ScanError::NotAFolder(path.to_owned())),
-        Err(error) => {
-            let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-            let is_known = known.iter().any(|root| root.path == absolute);
-            match error.kind() {
-                io::ErrorKind::NotFound if is_known => Err(ScanError::Offline {
-                    path: absolute,
-                    reason: "the folder does not exist".to_owned(),
-                }),
-                io::ErrorKind::NotFound => Err(ScanError::NotFound(path.to_owned())),
-                io::ErrorKind::NotADirectory => Err(ScanError::NotAFolder(path.to_owned())),
-                _ => Err(ScanError::Unreadable {
-                    path: path.to_owned(),
-                    source: error,
-                }),
-            }
-        }
-    }
-}
-
-/// Each path once, and none that lies inside another.
-fn outermost(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
-    paths.sort();
-    let mut kept: Vec<PathBuf> = Vec::new();
-    for path in paths {
-        if !kept.iter().any(|outer| path.starts_with(outer)) {
-            kept.push(path);
-        }
-    }
-    kept
-}
-
-/// Opens a folder to be scanned and makes sure that it is what it was.
-fn examine(
-    path: &Path,
-    known: &[RootRow],
-    request: &Request,
-    volumes: &VolumeTable,
-) -> Result<(Dir, Arc<Volume>), ScanError> {
-    let unreadable = |source| ScanError::Unreadable {
-        path: path.to_owned(),
-        source,
-    };
-    let dir = Dir::open_root(path).map_err(unreadable)?;
-    let stat = dir.stat().map_err(unreadable)?;
-    if stat.kind != EntryKind::Folder {
-        return Err(ScanError::NotAFolder(path.to_owned()));
-    }
-    let volume = volumes.of(&dir, &stat).map_err(unreadable)?;
-    if volume.pseudo {
-        return Err(ScanError::Pseudo {
-            path: path.to_owned(),
-            fstype: volume.fstype.to_owned(),
-        });
-    }
-    if let Some(root) = known.iter().find(|root| root.path == path) {
-        let reason = (!request.moved)
-            .then(|| moved_reason(root, &volume))
-            .flatten()
-            .map(|reason| format!("{reason} (--moved if that is right)"));
-        let reason = reason.or_else(|| {
-            (!request.allow_empty)
-                .then(|| empty_reason(root, path))
-                .flatten()
-                .map(|reason| format!("{reason} (--allow-empty if that is right)"))
-        });
-        if let Some(reason) = reason {
-            return Err(ScanError::Offline {
-                path: path.to_owned(),
-                reason,
-            });
-        }
-    }
-    Ok((dir, volume))
-}
-
-/// Makes sure that the roots inside `path`, which become part of it, are
-/// there: an absorbed root is believed like any other folder.
-fn check_inner(path: &Path, known: &[RootRow], volumes: &VolumeTable) -> Result<(), ScanError> {
-    let is_inner = |root: &&RootRow| root.path != path && root.path.starts_with(path);
-    for root in known.iter().filter(is_inner) {
-        if let Err(reason) = online_state(root, volumes) {
-            return Err(ScanError::Offline {
-                path: root.path.clone(),
-                reason: format!("{reason} (--allow-empty if that is right)"),
-            });
-        }
-    }
-    Ok(())
-}
-
-/// Why a root cannot be read now as it was last time, if so; otherwise its
-/// open folder.
-pub(super) fn online_state(
-    root: &RootRow,
-    volumes: &VolumeTable,
-) -> Result<(Dir, Arc<Volume>), String> {
-    let open = || -> io::Result<(Dir, Arc<Volume>)> {
-        let dir = Dir::open_root(&root.path)?;
-        let stat = dir.stat()?;
-        let volume = volumes.of(&dir, &stat)?;
-        Ok((dir, volume))
-    };
-    let (dir, volume) = open().map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => "the folder does not exist".to_owned(),
-        _ => error.to_string(),
-    })?;
-    match moved_reason(root, &volume).or_else(|| empty_reason(root, &root.path)) {
-        Some(reason) => Err(reason),
-        None => Ok((dir, volume)),
-    }
-}
-
-/// Identities without a uuid hold within one boot only, so they prove
-/// nothing; another type of filesystem does.
-fn moved_reason(root: &RootRow, now: &Volume) -> Option<String> {
-    let before = &root.volume;
-    let both_lasting = before.identity.starts_with("uuid:") && now.identity.starts_with("uuid:");
-    let is_other = before.fstype != now.fstype
-        || (both_lasting && before.fstype != "tmpfs" && before.identity != now.identity);
-    is_other.then(|| {
-        format!(
-            "it lies on another filesystem than last time ({} {} instead of {} {})",
-            now.fstype, now.identity, before.fstype, before.identity
-        )
-    })
-}
-
-fn empty_reason(root: &RootRow, path: &Path) -> Option<String> {
-    let is_empty = std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
-    (is_empty && root.files > 0)
-        .then(|| format!("it is empty, and {} files were there last time", root.files))
-}
-
 /// The algorithm of this run; a new one makes all digests stale.
 fn choose_algorithm(
     catalog: &mut Exclusive,
@@ -582,16 +382,4 @@ fn stored_options(scan: &ScanRow) -> Option<ScanOptions> {
 
 fn to_json(options: &ScanOptions) -> String {
     serde_json::to_string(options).expect("plain options always serialise")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn repeated_and_nested_paths_are_scanned_once() {
-        let paths = ["/a/b", "/a", "/a", "/ab", "/c/d"].map(PathBuf::from);
-        let kept = outermost(paths.to_vec());
-        assert_eq!(kept, ["/a", "/ab", "/c/d"].map(PathBuf::from));
-    }
 }

@@ -1,0 +1,61 @@
+//! What the user should know before or while a scan runs. Shown by `cli`.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use crate::model::{Algorithm, ScanId};
+
+/// Something the user should know before or while a scan runs.
+#[derive(Debug, Clone)]
+pub enum Notice {
+    /// An unfinished scan goes on.
+    Resumed(ScanId, PathBuf),
+    /// An unfinished scan is not gone on with.
+    Afresh(ScanId, PathBuf, &'static str),
+    /// Roots inside a new root became part of it.
+    Absorbed(PathBuf, PathBuf),
+    /// Digests made with another algorithm are redone.
+    AlgorithmChanged(Algorithm, Algorithm, u64),
+    /// A folder is left out because of its filesystem.
+    Skipped(PathBuf, String),
+    /// Another root of the catalog cannot be read now.
+    PartnerOffline(PathBuf, String),
+    /// So much will be read whole: files and bytes.
+    ToRead(u64, u64),
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Resumed(scan, path) => {
+                write!(f, "going on with scan {scan} of {}", path.display())
+            }
+            Self::Afresh(scan, path, why) => write!(
+                f,
+                "listing {} afresh instead of going on with scan {scan} ({why}); digests are kept",
+                path.display()
+            ),
+            Self::Absorbed(outer, inner) => write!(
+                f,
+                "{} is now part of the root {}",
+                inner.display(),
+                outer.display()
+            ),
+            Self::AlgorithmChanged(from, to, stale) => {
+                write!(
+                    f,
+                    "changing from {from} to {to}: {stale} digests are redone"
+                )
+            }
+            Self::Skipped(path, fstype) => {
+                write!(f, "skipping {} ({fstype} filesystem)", path.display())
+            }
+            Self::PartnerOffline(path, reason) => write!(
+                f,
+                "the root {} is offline ({reason}): files that could match its files stay undetermined",
+                path.display()
+            ),
+            Self::ToRead(files, bytes) => write!(f, "{files} files, {bytes} bytes to read"),
+        }
+    }
+}
