@@ -21,8 +21,9 @@ use crate::model::FolderId;
 /// Records waiting for the writer; enough to ride out a slow commit.
 const CHANNEL: usize = 256;
 /// With synchronous=NORMAL only a checkpoint makes commits survive a power
-/// cut, so at most this much work can be lost to one.
-const CHECKPOINT: Duration = Duration::from_secs(10);
+/// cut. With the time that a checkpoint itself takes on a busy disk, less than
+/// 10 s of work can be lost to one.
+const CHECKPOINT: Duration = Duration::from_secs(7);
 /// Between stages a checkpoint is due sooner, but not so soon that small scans
 /// spend their time on syncing.
 const STAGE_CHECKPOINT: Duration = Duration::from_secs(1);

@@ -24,7 +24,7 @@ ROWS = {
     12: ("a file changes while it is hashed", "faults::files_that_change_under_the_scan_never_make_false_groups", "step mutations"),
     13: ("EIO on every attempt", "faults::a_read_error_is_a_dead_letter_never_a_digest", "step unreadable"),
     14: ("EACCES", "errors::a_folder_that_closes_takes_nothing_away", "errors::what_cannot_be_read_is_listed_with_its_reason", "step unreadable"),
-    15: ("ESTALE, EAGAIN, EBUSY, ETIMEDOUT", "fault::tests::every_errno_of_the_table_has_its_class", "faults::a_passing_read_error_is_tried_again", "faults::errors_that_pass_are_tried_again_whatever_they_are"),
+    15: ("ESTALE, EAGAIN, EBUSY, ETIMEDOUT", "fault::tests::every_errno_of_the_table_has_its_class_and_blame", "faults::a_passing_read_error_is_tried_again", "faults::errors_that_pass_are_tried_again_whatever_they_are"),
     16: ("a call that hangs", "faults::a_file_that_hangs_takes_no_other_file_along", "hazards::a_scan_ends_when_its_last_item_is_given_up", "step hang", "step signals"),
     17: ("a disk that fails all I/O", "breaker::a_device_that_keeps_failing_stops_its_scan_and_can_go_on", "breaker::roots_on_other_devices_go_on", "step offline"),
     18: ("a root or a disk below it unmounted", "rescan::an_unmounted_root_is_offline_not_empty", "rescan::a_disk_gone_from_below_a_root_is_not_a_deletion", "rescan::allow_empty_believes_that_all_was_deleted", "step offline"),

@@ -154,10 +154,10 @@ def signals(context):
         mixed, huge, rows = folder / "mixed", folder / "huge", folder / "rows"
         lib.stoppable_tree(mixed, rng)
         huge.mkdir()
-        size = context.many(3 * GIB, GIB // 64)
+        size = context.many(2 * GIB, GIB // 64)
         lib.big_file(huge / "a", size, rng)
         subprocess.run(["cp", "--reflink=never", huge / "a", huge / "b"], check=True)
-        many_rows(rows, context.many(400_000, 10_000))
+        many_rows(rows, context.many(300_000, 10_000))
         listed = folder / "rows.db"
         lib.expect(lib.run(listed, "scan", rows, "--mode", "folders"), 0)
         kinds = {
@@ -266,7 +266,7 @@ def power(context):
         truth = lib.groups(folder / "whole.db")
         # Long enough that a loss of more than 10 s would show.
         total = sum(file.stat().st_size for file in tree.rglob("*") if file.is_file())
-        length = context.many(18, 4)
+        length = context.many(16, 4)
         scan = ("scan", tree, "--bwlimit", str(int(total / length)))
         lanes = kinds * context.many(4, 1)
         cuts = [[2 + rng.random() * (length - 2) for _ in range(times // len(lanes))] for _ in lanes]

@@ -367,3 +367,30 @@ fn a_file_that_hangs_takes_no_other_file_along() {
         assert_eq!((listed, env.sql("SELECT count(*) FROM faults")), (1, 1));
     }
 }
+
+#[test]
+fn a_dozen_bad_files_are_no_failing_device() {
+    if !has_strace() {
+        skip!("no strace to make reads fail");
+    }
+    let env = TestEnv::new();
+    for number in 0..12 {
+        env.random(format!("tree/good/{number}"), number / 2, 50_000)
+            .random(format!("tree/bad/{number}"), number / 2, 50_000);
+    }
+    let mut command = env.bare_command("strace");
+    command.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=pread64"]);
+    for number in 0..12 {
+        command
+            .arg("-P")
+            .arg(env.path(format!("tree/bad/{number}")));
+    }
+    command
+        .args(["-e", "inject=pread64:error=EIO"])
+        .arg(env!("CARGO_BIN_EXE_dupescan"))
+        .arg("--db")
+        .arg(env.db())
+        .args(["scan", "tree", "--backoff", "10ms"]);
+    env.finish(command).code(1);
+    assert_eq!(env.sql::<i64>("SELECT count(*) FROM faults"), 12);
+}

@@ -48,6 +48,11 @@ impl Engine {
         if !fault.is_device_like() {
             return false;
         }
+        // A few bad files that are tried again and again when all else is done
+        // are no failing device.
+        if work.failed > 0 && self.breakers.admits([volume]) {
+            return false;
+        }
         match self.breakers.failed(volume, work.is_trial) {
             Verdict::Path => return false,
             Verdict::Held => {}
