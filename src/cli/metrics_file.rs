@@ -1,9 +1,8 @@
 //! `--metrics-file`: a thread that pulls the figures at intervals and puts
 //! them into a file, which is always whole.
 
-use std::fs::{self, Permissions};
+use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -119,16 +118,8 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return Err(io::Error::other("not a regular file"));
     }
-    let folder = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    // Other users collect it, and it holds no names.
-    let mut file = tempfile::Builder::new()
-        .prefix(".dupescan-")
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(folder)
-        .map_err(|error| outfile::plain(&error))?;
+    // Readable for others too: they collect it, and it holds no names.
+    let mut file = outfile::beside(path)?;
     file.write_all(text.as_bytes())?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())

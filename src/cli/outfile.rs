@@ -7,6 +7,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use tempfile::NamedTempFile;
 
 use super::exit;
 use crate::catalog::own_files;
@@ -41,17 +42,22 @@ pub(super) fn fill(
     }
 }
 
-fn replace(path: &Path, write: impl FnOnce(&mut File) -> anyhow::Result<()>) -> anyhow::Result<()> {
+/// A temporary file beside `path`, to be renamed over it; as readable as any
+/// file that the user's shell would have made.
+pub(super) fn beside(path: &Path) -> io::Result<NamedTempFile> {
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    // As readable as any file that the user's shell would have made.
-    let mut file = tempfile::Builder::new()
+    tempfile::Builder::new()
         .prefix(".dupescan-")
         .permissions(Permissions::from_mode(0o666))
         .tempfile_in(folder)
-        .map_err(|error| plain(&error))?;
+        .map_err(|error| plain(&error))
+}
+
+fn replace(path: &Path, write: impl FnOnce(&mut File) -> anyhow::Result<()>) -> anyhow::Result<()> {
+    let mut file = beside(path)?;
     write(file.as_file_mut())?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;
@@ -59,7 +65,7 @@ fn replace(path: &Path, write: impl FnOnce(&mut File) -> anyhow::Result<()>) -> 
 }
 
 /// The system's error without the temporary file's name.
-pub(super) fn plain(error: &io::Error) -> io::Error {
+fn plain(error: &io::Error) -> io::Error {
     let text = error.to_string();
     let plain = text.split(" at path ").next().unwrap_or_default();
     io::Error::new(error.kind(), plain.to_owned())
