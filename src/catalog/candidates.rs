@@ -49,6 +49,13 @@ pub struct WorkCopy {
     pub volume: VolumeId,
 }
 
+impl WorkCopy {
+    /// Whether another one is the same file under other names.
+    pub fn is_same_file(&self, other: &Self) -> bool {
+        self.state.ino.is_some() && self.volume == other.volume && self.state == other.state
+    }
+}
+
 /// Files that agree in size and probe and of which some are unresolved.
 #[derive(Debug, Clone)]
 pub struct HashClass {
@@ -119,33 +126,35 @@ impl Candidates {
     pub fn to_hash(catalog: ReadOnly, selection: &Selection) -> Result<Self, CatalogError> {
         let connection = &catalog.connection;
         prepare(connection, selection)?;
+        // As SEVERAL_COPIES, of the live ones.
         let wanted = if selection.hash_all {
-            "sum(files.digest IS NULL) > 0".to_owned()
+            "sum(live AND NOT digested) > 0"
         } else {
-            format!(
-                "{SEVERAL_COPIES} AND sum(files.digest IS NULL AND files.settled_in IS NULL) > 0"
-            )
+            "sum(live) > 1 AND (count(ino) < sum(live) OR min(ino) <> max(ino)
+                                OR min(volume) <> max(volume))
+             AND sum(live AND NOT digested AND NOT settled) > 0"
         };
-        // Digests made earlier, and members that cannot be read now, are
-        // compared by digest: then every member read needs one.
+        // Digests made earlier, members that cannot be read now and files that
+        // may come back are compared by digest: then every member read needs
+        // one.
         connection.execute_batch(&format!(
             "DROP TABLE IF EXISTS temp.classes;
              CREATE TEMP TABLE classes (
                  size INTEGER, probe INTEGER, frees INTEGER, must_digest INTEGER,
                  PRIMARY KEY (size, probe)) WITHOUT ROWID;
+             WITH members AS (
+                 SELECT files.size AS size, files.probe AS probe,
+                        files.removed_in IS NULL AS live, files.digest IS NOT NULL AS digested,
+                        files.settled_in IS NOT NULL AS settled, online.root IS NULL AS offline,
+                        CASE WHEN files.removed_in IS NULL THEN files.ino END AS ino,
+                        CASE WHEN files.removed_in IS NULL THEN folders.volume END AS volume
+                   FROM files JOIN folders ON folders.id = files.folder
+                   LEFT JOIN temp.online ON online.root = folders.root
+                  WHERE files.probe IS NOT NULL AND {condition})
              INSERT INTO temp.classes
-             SELECT files.size, files.probe, files.size * (count(*) - 1),
-                    {hash_all} OR max(files.digest IS NOT NULL OR online.root IS NULL)
-               FROM files JOIN folders ON folders.id = files.folder
-               LEFT JOIN temp.online ON online.root = folders.root
-              WHERE files.removed_in IS NULL AND files.probe IS NOT NULL AND {condition}
-              GROUP BY files.size, files.probe
-             HAVING {wanted};
-             -- A file that comes back is compared by the digest it kept.
-             UPDATE temp.classes SET must_digest = 1
-              WHERE (size, probe) IN (
-                    SELECT size, probe FROM files
-                     WHERE removed_in IS NOT NULL AND digest IS NOT NULL AND probe IS NOT NULL);
+             SELECT size, probe, size * (sum(live) - 1),
+                    {hash_all} OR max(digested OR (live AND offline))
+               FROM members GROUP BY size, probe HAVING {wanted};
              INSERT INTO temp.work (class, must_digest, volume, ino, size, mtime_ns, ctime_ns, folder, name)
              SELECT classes.probe, classes.must_digest, folders.volume, files.ino, files.size,
                     files.mtime_ns, files.ctime_ns, files.folder, files.name

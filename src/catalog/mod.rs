@@ -38,10 +38,10 @@ pub use lock::Lock;
 pub use open::{Durability, Exclusive, ReadOnly, own_files};
 pub use paths::FolderPaths;
 pub use purge::Purged;
-pub use reader::{FolderRow, KnownFile, KnownFolder};
+pub use reader::{FolderRow, KnownFile, KnownFolder, NameRange};
 pub use records::{
     FaultRecord, FileChange, FileOutcome, FileResult, FileState, FolderListing, HashState,
-    ListingCounts, NewFolder, Record,
+    ListingCounts, NewFolder, PartListing, Record, Sample, SampleHash,
 };
 pub use roots::{Placement, RootRow, VolumeRow};
 pub use scans::{NewScan, ScanCounters, ScanRow, ScanState, Stage};

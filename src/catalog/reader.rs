@@ -1,7 +1,8 @@
 //! What a listing compares a folder with, and which folders a resumed or
 //! overflowing listing still has to visit.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 
 use rusqlite::params;
 
@@ -11,16 +12,25 @@ use super::{CatalogError, ReadOnly};
 use crate::model::{FolderId, RootId, ScanId};
 
 /// A file row of one folder.
-#[derive(Debug, Clone)]
-pub struct KnownFile {
+#[derive(Debug, Clone, Copy)]
+pub struct KnownFile<'r> {
     /// Its name.
-    pub name: OsString,
+    pub name: &'r OsStr,
     /// The state the row describes.
     pub state: FileState,
     /// Whether the state was too fresh to be trusted.
     pub racy: bool,
     /// Whether it is flagged removed.
     pub removed: bool,
+}
+
+/// Some of the names in a folder, in byte order.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NameRange<'n> {
+    /// Names after this one; from the first if `None`.
+    pub after: Option<&'n OsStr>,
+    /// Names up to this one; to the last if `None`.
+    pub until: Option<&'n OsStr>,
 }
 
 /// A subfolder row of one folder.
@@ -49,15 +59,41 @@ pub struct FolderRow {
 }
 
 impl ReadOnly {
-    /// The file rows of a folder, by name.
-    pub fn files_of(&self, folder: FolderId) -> Result<Vec<KnownFile>, CatalogError> {
-        let mut statement = self.connection.prepare_cached(
-            "SELECT name, size, mtime_ns, ctime_ns, ino, racy, removed_in IS NOT NULL
-               FROM files WHERE folder = ?1 ORDER BY name",
-        )?;
-        let rows = statement.query_map([folder.0], |row| {
-            Ok(KnownFile {
-                name: rows::name(row, 0)?,
+    /// Whether the catalog holds any file, removed ones included.
+    pub fn has_files(&self) -> Result<bool, CatalogError> {
+        Ok(self
+            .connection
+            .query_row("SELECT EXISTS (SELECT 1 FROM files)", [], |row| row.get(0))?)
+    }
+
+    /// Shows the file rows of a folder, by name.
+    pub fn files_of(
+        &self,
+        folder: FolderId,
+        range: NameRange<'_>,
+        mut show: impl FnMut(&KnownFile<'_>),
+    ) -> Result<(), CatalogError> {
+        let after = range.after.map_or(&[][..], OsStr::as_bytes);
+        let mut statement;
+        let mut rows = match range.until {
+            None => {
+                statement = self.connection.prepare_cached(
+                    "SELECT name, size, mtime_ns, ctime_ns, ino, racy, removed_in IS NOT NULL
+                       FROM files WHERE folder = ?1 AND name > ?2 ORDER BY name",
+                )?;
+                statement.query(params![folder.0, after])?
+            }
+            Some(until) => {
+                statement = self.connection.prepare_cached(
+                    "SELECT name, size, mtime_ns, ctime_ns, ino, racy, removed_in IS NOT NULL
+                       FROM files WHERE folder = ?1 AND name > ?2 AND name <= ?3 ORDER BY name",
+                )?;
+                statement.query(params![folder.0, after, until.as_bytes()])?
+            }
+        };
+        while let Some(row) = rows.next()? {
+            show(&KnownFile {
+                name: rows::name_ref(row, 0)?,
                 state: FileState {
                     size: unsigned(row.get(1)?),
                     mtime_ns: row.get(2)?,
@@ -66,9 +102,9 @@ impl ReadOnly {
                 },
                 racy: row.get(5)?,
                 removed: row.get(6)?,
-            })
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
+            });
+        }
+        Ok(())
     }
 
     /// The subfolder rows of a folder, by name.

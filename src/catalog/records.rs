@@ -11,6 +11,8 @@ use crate::model::{Algorithm, Digest, FileMeta, FolderId, Probe, RootId, ScanId,
 pub enum Record {
     /// A folder was listed completely.
     Listed(Box<FolderListing>),
+    /// Some files of a large folder, ahead of its listing.
+    Part(Box<PartListing>),
     /// A folder was looked at in this scan, but its listing did not change:
     /// it is out of scope, or a resumed scan had listed it before.
     Visited {
@@ -36,22 +38,42 @@ impl Record {
     /// About how many rows the record touches, for batching.
     pub(super) fn weight(&self) -> usize {
         match self {
-            Self::Listed(listing) => 1 + listing.files.len() + listing.vanished.len(),
+            Self::Listed(listing) => 1 + listing.files.weight(),
+            Self::Part(part) => part.weight(),
             Self::Visited { .. } | Self::Fault(_) => 1,
             Self::Files { results, .. } => results.iter().map(|r| r.names.len()).sum(),
         }
     }
 }
 
+/// How some or all files of a folder differ from what the catalog held.
+#[derive(Debug)]
+pub struct PartListing {
+    /// The scan that listed them.
+    pub scan: ScanId,
+    /// Their root.
+    pub root: RootId,
+    /// Their folder.
+    pub folder: FolderId,
+    /// New, changed and returning files.
+    pub changes: Vec<FileChange>,
+    /// Names that the folder no longer holds.
+    pub vanished: Vec<OsString>,
+    /// Bytes read of files on the way.
+    pub bytes_read: u64,
+}
+
+impl PartListing {
+    fn weight(&self) -> usize {
+        self.changes.len() + self.vanished.len()
+    }
+}
+
 /// The difference between a folder and what the catalog held for it.
 #[derive(Debug)]
 pub struct FolderListing {
-    /// The scan that listed it.
-    pub scan: ScanId,
-    /// Its root.
-    pub root: RootId,
-    /// The folder.
-    pub folder: FolderId,
+    /// Its files, as far as no part was sent ahead.
+    pub files: PartListing,
     /// The volume it lies on.
     pub volume: VolumeId,
     /// Whether another filesystem is mounted on it.
@@ -59,10 +81,6 @@ pub struct FolderListing {
     /// The folder's (mtime, ctime) before it was read; `None` when they are
     /// too fresh to tell a later change from this state.
     pub times: Option<(i64, i64)>,
-    /// New, changed and returning files.
-    pub files: Vec<FileChange>,
-    /// Names that the folder no longer holds.
-    pub vanished: Vec<OsString>,
     /// Subfolders the catalog did not know.
     pub new_folders: Vec<NewFolder>,
     /// Subfolders that were flagged removed and are back.
@@ -73,6 +91,15 @@ pub struct FolderListing {
     pub is_repeat: bool,
     /// What the summary counts.
     pub counts: ListingCounts,
+}
+
+impl FolderListing {
+    /// Whether it only adds to its own folder, so that it may change places
+    /// with other such listings: one that removes or restores folders moves
+    /// rows that another may have written.
+    pub(super) fn is_independent(&self) -> bool {
+        self.vanished_folders.is_empty() && self.returned_folders.is_empty() && !self.is_repeat
+    }
 }
 
 /// Figures of one listing, added up per scan.
@@ -95,6 +122,17 @@ pub struct ListingCounts {
 }
 
 impl ListingCounts {
+    /// Adds the figures of another part of the same folder.
+    pub fn add(&mut self, other: &Self) {
+        self.files += other.files;
+        self.bytes += other.bytes;
+        self.added += other.added;
+        self.changed += other.changed;
+        self.ctime_only += other.ctime_only;
+        self.restored += other.restored;
+        self.new_bytes += other.new_bytes;
+    }
+
     /// What a repeated listing adds to the first: files that came since.
     #[must_use]
     pub fn only_new(self) -> Self {
@@ -128,6 +166,39 @@ pub struct FileChange {
     pub keeps_digest: bool,
     /// Size of the live row it replaces; `None` for a new or returning one.
     pub replaces: Option<u64>,
+    /// What reading it while its folder was listed showed.
+    pub sample: Option<Sample>,
+}
+
+/// What reading the head and the tail of a file showed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sample {
+    /// The hash.
+    pub hash: SampleHash,
+    /// Whether the file was too fresh to trust its times.
+    pub racy: bool,
+}
+
+/// The hash that a sample gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SampleHash {
+    /// Of head and tail.
+    Probe(Probe),
+    /// Of the whole content, where head and tail are all there is.
+    Digest(Digest),
+}
+
+impl From<Sample> for FileOutcome {
+    fn from(Sample { hash, racy }: Sample) -> Self {
+        match hash {
+            SampleHash::Probe(probe) => Self::Probed { probe, racy },
+            SampleHash::Digest(digest) => Self::Digested {
+                digest,
+                compared: None,
+                racy,
+            },
+        }
+    }
 }
 
 /// The state of a file that a probe or digest belongs to.

@@ -6,6 +6,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use rusqlite::Row;
+use rusqlite::types::Type;
 
 use crate::model::{Algorithm, Digest};
 
@@ -22,19 +23,26 @@ pub(super) fn path_blob(path: &Path) -> &[u8] {
 /// Column `index` as a name. One that would lead out of its folder was not
 /// written by dupescan and is refused.
 pub(super) fn name(row: &Row<'_>, index: usize) -> rusqlite::Result<OsString> {
-    let name: Vec<u8> = row.get(index)?;
+    name_ref(row, index).map(OsStr::to_owned)
+}
+
+/// [`name`] without a copy.
+pub(super) fn name_ref<'r>(row: &'r Row<'_>, index: usize) -> rusqlite::Result<&'r OsStr> {
+    let name = row.get_ref(index)?.as_blob().map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(index, Type::Blob, Box::new(error))
+    })?;
     if name.contains(&b'/') || name.contains(&0) || name == b"." || name == b".." {
+        let reason = format!(
+            "{:?} is no name: run `dupescan verify`",
+            OsStr::from_bytes(name)
+        );
         return Err(rusqlite::Error::FromSqlConversionFailure(
             index,
-            rusqlite::types::Type::Blob,
-            format!(
-                "{:?} is no name: run `dupescan verify`",
-                OsStr::from_bytes(&name)
-            )
-            .into(),
+            Type::Blob,
+            reason.into(),
         ));
     }
-    Ok(OsString::from_vec(name))
+    Ok(OsStr::from_bytes(name))
 }
 
 /// Column `index` as a path.

@@ -2,6 +2,7 @@
 //! records that a scan sends.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,8 +12,8 @@ use tempfile::TempDir;
 use super::rows;
 use super::{
     Exclusive, FileChange, FileOutcome, FileResult, FileState, FolderListing, FolderPaths,
-    ListingCounts, NewFolder, NewScan, PROBE_SPAN, ReadOnly, Record, VolumeRow, Writer,
-    WriterHandle,
+    ListingCounts, NameRange, NewFolder, NewScan, PROBE_SPAN, PartListing, ReadOnly, Record,
+    VolumeRow, Writer, WriterHandle,
 };
 use crate::model::{
     Algorithm, Digest, FileMeta, FolderId, Probe, RootId, ScanId, Totals, VolumeId,
@@ -87,6 +88,7 @@ impl TestFile<'_> {
             ino: self.ino,
             keeps_digest: false,
             replaces,
+            sample: None,
         }
     }
 
@@ -192,7 +194,7 @@ impl Bed {
         for &gone in files {
             let path = Path::new(root).join(gone);
             let mut listing = run.listing(at(path.parent().unwrap()));
-            listing.vanished = vec![path.file_name().unwrap().to_owned()];
+            listing.files.vanished = vec![path.file_name().unwrap().to_owned()];
             run.send(Record::Listed(Box::new(listing)));
         }
         run.complete(self)
@@ -247,15 +249,18 @@ impl Run {
 
     fn listing(&self, folder: FolderId) -> FolderListing {
         FolderListing {
+            files: PartListing {
+                scan: self.scan,
+                root: self.root,
+                folder,
+                changes: Vec::new(),
+                vanished: Vec::new(),
+                bytes_read: 0,
+            },
             is_repeat: false,
-            scan: self.scan,
-            root: self.root,
-            folder,
             volume: self.volume,
             mount_point: false,
             times: None,
-            files: Vec::new(),
-            vanished: Vec::new(),
             new_folders: Vec::new(),
             returned_folders: Vec::new(),
             vanished_folders: Vec::new(),
@@ -280,7 +285,7 @@ impl Run {
         for path in &folders {
             let mut listing = self.listing(ids[path]);
             for child in folders.iter().filter(|child| child.parent() == Some(path)) {
-                let known = reader.subfolders_of(listing.folder).unwrap();
+                let known = reader.subfolders_of(listing.files.folder).unwrap();
                 let name = child.file_name().unwrap().to_owned();
                 let id = match known.into_iter().find(|known| known.name == name) {
                     Some(known) => known.id,
@@ -292,14 +297,18 @@ impl Run {
                 };
                 ids.insert(child.clone(), id);
             }
-            let known = reader.files_of(listing.folder).unwrap();
+            let mut known: BTreeMap<OsString, u64> = BTreeMap::new();
+            reader
+                .files_of(listing.files.folder, NameRange::default(), |row| {
+                    if !row.removed {
+                        known.insert(row.name.to_owned(), row.state.size);
+                    }
+                })
+                .unwrap();
             for file in files.iter().filter(|file| &file.folder() == path) {
                 let name = Path::new(file.path).file_name().unwrap();
-                let replaces = known
-                    .iter()
-                    .find(|known| known.name == name && !known.removed);
-                let change = file.change(replaces.map(|known| known.state.size));
-                listing.files.push(change);
+                let change = file.change(known.get(name).copied());
+                listing.files.changes.push(change);
             }
             self.send(Record::Listed(Box::new(listing)));
         }

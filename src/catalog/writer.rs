@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, select};
 use rusqlite::{Connection, Transaction};
 
-use super::apply::{Sums, apply};
+use super::apply::Applier;
 use super::lock::Lock;
 use super::records::Record;
 use super::wal::Wal;
@@ -263,11 +263,7 @@ impl Batcher {
     fn commit(&mut self) -> Result<(), CatalogError> {
         if !self.pending.is_empty() {
             let transaction = self.connection.transaction()?;
-            let mut sums = Sums::default();
-            for record in &self.pending {
-                apply(&transaction, record, &mut sums)?;
-            }
-            sums.write(&transaction)?;
+            Applier::new(&transaction)?.apply_all(&mut self.pending)?;
             transaction.commit()?;
             self.pending.clear();
             self.rows = 0;

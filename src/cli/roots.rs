@@ -1,5 +1,6 @@
 //! `dupescan roots`: lists the roots, and tells where one has moved.
 
+use std::ffi::OsString;
 use std::path::Path;
 
 use super::args::RootsArgs;
@@ -7,7 +8,7 @@ use super::args::catalog::RootsCommand;
 use super::context::Context;
 use super::exit::{self, Exit};
 use super::{output, paths};
-use crate::catalog::{CatalogError, Exclusive, RootRow, VolumeRow};
+use crate::catalog::{CatalogError, Exclusive, NameRange, RootRow, VolumeRow};
 use crate::fault::{Fault, Step};
 use crate::platform::{Dir, Volume};
 use crate::report::text::{Align, escape, grouped, human_size, table};
@@ -87,20 +88,19 @@ fn volume_of(path: &Path) -> anyhow::Result<VolumeRow> {
 /// A folder in which nothing of the root is found is not where it moved to.
 fn refuse_strangers(catalog: &Exclusive, root: &RootRow, new: &Path) -> anyhow::Result<()> {
     let reader = catalog.reader()?;
-    let folders = reader.subfolders_of(root.top)?;
-    let files = reader.files_of(root.top)?;
-    let mut names = folders
-        .iter()
+    let mut names: Vec<OsString> = reader
+        .subfolders_of(root.top)?
+        .into_iter()
         .filter(|folder| !folder.removed)
-        .map(|folder| &folder.name)
-        .chain(
-            files
-                .iter()
-                .filter(|file| !file.removed)
-                .map(|file| &file.name),
-        )
-        .peekable();
-    if names.peek().is_some() && !names.any(|name| new.join(name).symlink_metadata().is_ok()) {
+        .map(|folder| folder.name)
+        .collect();
+    reader.files_of(root.top, NameRange::default(), |file| {
+        if !file.removed {
+            names.push(file.name.to_owned());
+        }
+    })?;
+    let is_there = |name: &OsString| new.join(name).symlink_metadata().is_ok();
+    if !names.is_empty() && !names.iter().any(is_there) {
         return Err(exit::usage(format_args!(
             "{} holds nothing of the root {}: give the folder where it is now",
             new.display(),

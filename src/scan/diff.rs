@@ -2,7 +2,9 @@
 //! for it. Pure.
 
 use std::ffi::OsString;
+use std::iter::Peekable;
 use std::os::unix::ffi::OsStrExt;
+use std::vec::IntoIter;
 
 use crate::catalog::{FileChange, FileState, KnownFile, ListingCounts};
 use crate::platform::Stat;
@@ -20,40 +22,70 @@ pub(super) struct Diff {
     pub counts: ListingCounts,
 }
 
-/// Compares the files in scope (sorted by name) with the rows (sorted by
-/// name). Rows named in `unsure` (sorted) are left alone. Inodes count only on
-/// `stable_dev`, the device whose numbers identify files.
-pub(super) fn compare(
-    files: Vec<(OsString, Stat)>,
-    unsure: &[OsString],
-    known: Vec<KnownFile>,
+/// Compares the files in scope (sorted by name) with the rows, which come one
+/// by one (sorted by name).
+pub(super) struct Comparison<'a> {
+    files: Peekable<IntoIter<(OsString, Stat)>>,
+    /// Rows of these names (sorted) are left alone.
+    unsure: &'a [OsString],
+    /// The device whose inode numbers identify files.
     stable_dev: Option<u64>,
     ignore_ctime: bool,
-) -> Diff {
-    let mut diff = Diff::default();
-    let mut known = known.into_iter().peekable();
-    for (name, stat) in files {
-        while let Some(row) = known.next_if(|row| row.name.as_bytes() < name.as_bytes()) {
-            diff.pass_over(row, unsure);
+    diff: Diff,
+}
+
+impl<'a> Comparison<'a> {
+    pub(super) fn new(
+        files: Vec<(OsString, Stat)>,
+        unsure: &'a [OsString],
+        stable_dev: Option<u64>,
+        ignore_ctime: bool,
+    ) -> Self {
+        Self {
+            files: files.into_iter().peekable(),
+            unsure,
+            stable_dev,
+            ignore_ctime,
+            diff: Diff::default(),
         }
-        let row = known.next_if(|row| row.name == name);
-        let ino = (stable_dev == Some(stat.dev)).then_some(stat.meta.ino);
-        diff.add(name, &stat, ino, row.as_ref(), ignore_ctime);
     }
-    for row in known {
-        diff.pass_over(row, unsure);
+
+    /// Takes the next row.
+    pub(super) fn row(&mut self, row: &KnownFile<'_>) {
+        while let Some((name, stat)) = self
+            .files
+            .next_if(|(name, _)| name.as_bytes() < row.name.as_bytes())
+        {
+            self.add(name, &stat, None);
+        }
+        match self.files.next_if(|(name, _)| name == row.name) {
+            Some((name, stat)) => self.add(name, &stat, Some(row)),
+            None => self.diff.pass_over(row, self.unsure),
+        }
     }
-    diff
+
+    /// The difference, after the last row.
+    pub(super) fn finish(mut self) -> Diff {
+        while let Some((name, stat)) = self.files.next() {
+            self.add(name, &stat, None);
+        }
+        self.diff
+    }
+
+    fn add(&mut self, name: OsString, stat: &Stat, row: Option<&KnownFile<'_>>) {
+        let ino = (self.stable_dev == Some(stat.dev)).then_some(stat.meta.ino);
+        self.diff.add(name, stat, ino, row, self.ignore_ctime);
+    }
 }
 
 impl Diff {
     /// A row without a file in scope: gone, unless it is out of scope.
-    fn pass_over(&mut self, row: KnownFile, unsure: &[OsString]) {
+    fn pass_over(&mut self, row: &KnownFile<'_>, unsure: &[OsString]) {
         let is_unsure = unsure
             .binary_search_by(|name| name.as_bytes().cmp(row.name.as_bytes()))
             .is_ok();
         if !row.removed && !is_unsure {
-            self.vanished.push(row.name);
+            self.vanished.push(row.name.to_owned());
         }
     }
 
@@ -62,7 +94,7 @@ impl Diff {
         name: OsString,
         stat: &Stat,
         ino: Option<u64>,
-        row: Option<&KnownFile>,
+        row: Option<&KnownFile<'_>>,
         ignore_ctime: bool,
     ) {
         let meta = stat.meta;
@@ -101,6 +133,7 @@ impl Diff {
                 ino,
                 keeps_digest,
                 replaces: row.filter(|row| !row.removed).map(|row| row.state.size),
+                sample: None,
             });
         }
     }
@@ -150,9 +183,9 @@ mod tests {
         }
     }
 
-    fn row(name: &str, size: u64, mtime_ns: i64, ctime_ns: i64, ino: u64) -> KnownFile {
+    fn row(name: &str, size: u64, mtime_ns: i64, ctime_ns: i64, ino: u64) -> KnownFile<'_> {
         KnownFile {
-            name: name.into(),
+            name: name.as_ref(),
             state: FileState {
                 size,
                 mtime_ns,
@@ -164,7 +197,19 @@ mod tests {
         }
     }
 
-    fn diff(files: &[(&str, Stat)], rows: Vec<KnownFile>, ignore_ctime: bool) -> Diff {
+    fn compare(
+        files: Vec<(OsString, Stat)>,
+        unsure: &[OsString],
+        rows: &[KnownFile<'_>],
+        stable_dev: Option<u64>,
+        ignore_ctime: bool,
+    ) -> Diff {
+        let mut comparison = Comparison::new(files, unsure, stable_dev, ignore_ctime);
+        rows.iter().for_each(|row| comparison.row(row));
+        comparison.finish()
+    }
+
+    fn diff(files: &[(&str, Stat)], rows: &[KnownFile<'_>], ignore_ctime: bool) -> Diff {
         let files: Vec<(OsString, Stat)> = files
             .iter()
             .map(|(name, stat)| ((*name).into(), *stat))
@@ -174,11 +219,7 @@ mod tests {
 
     #[test]
     fn an_unchanged_file_is_no_change() {
-        let diff = diff(
-            &[("a", stat(1, 2, 3, 4))],
-            vec![row("a", 1, 2, 3, 4)],
-            false,
-        );
+        let diff = diff(&[("a", stat(1, 2, 3, 4))], &[row("a", 1, 2, 3, 4)], false);
         assert!(diff.changes.is_empty() && diff.vanished.is_empty());
         assert_eq!((diff.unchanged, diff.counts.files), (1, 1));
     }
@@ -191,7 +232,7 @@ mod tests {
             stat(1, 2, 9, 4),
             stat(1, 2, 3, 9),
         ] {
-            let diff = diff(&[("a", now)], vec![row("a", 1, 2, 3, 4)], false);
+            let diff = diff(&[("a", now)], &[row("a", 1, 2, 3, 4)], false);
             assert!(!diff.changes[0].keeps_digest);
             assert_eq!(diff.counts.changed, 1);
         }
@@ -199,10 +240,10 @@ mod tests {
 
     #[test]
     fn a_moved_ctime_alone_can_be_forgiven() {
-        let rows = || vec![row("a", 1, 2, 3, 4)];
-        let strict = diff(&[("a", stat(1, 2, 9, 4))], rows(), false);
+        let rows = || [row("a", 1, 2, 3, 4)];
+        let strict = diff(&[("a", stat(1, 2, 9, 4))], &rows(), false);
         assert_eq!(strict.counts.ctime_only, 1);
-        let lenient = diff(&[("a", stat(1, 2, 9, 4))], rows(), true);
+        let lenient = diff(&[("a", stat(1, 2, 9, 4))], &rows(), true);
         assert!(lenient.changes[0].keeps_digest);
         assert_eq!(lenient.counts.changed, 0);
     }
@@ -211,7 +252,7 @@ mod tests {
     fn a_racy_row_is_distrusted_though_nothing_moved() {
         let mut known = row("a", 1, 2, 3, 4);
         known.racy = true;
-        let diff = diff(&[("a", stat(1, 2, 3, 4))], vec![known], false);
+        let diff = diff(&[("a", stat(1, 2, 3, 4))], &[known], false);
         assert!(!diff.changes[0].keeps_digest);
         assert_eq!(diff.counts.changed, 0);
     }
@@ -220,7 +261,7 @@ mod tests {
     fn a_returning_file_keeps_its_digest_if_nothing_moved() {
         let mut known = row("a", 1, 2, 3, 4);
         known.removed = true;
-        let diff = diff(&[("a", stat(1, 2, 3, 4))], vec![known], false);
+        let diff = diff(&[("a", stat(1, 2, 3, 4))], &[known], false);
         assert!(diff.changes[0].keeps_digest);
         assert_eq!(diff.changes[0].replaces, None);
         assert_eq!(diff.counts.restored, 1);
@@ -234,7 +275,7 @@ mod tests {
             row("here", 1, 2, 3, 6),
         ];
         let files = vec![(OsString::from("here"), stat(1, 2, 3, 6))];
-        let diff = compare(files, &["filtered".into()], rows, Some(DEV), false);
+        let diff = compare(files, &["filtered".into()], &rows, Some(DEV), false);
         assert_eq!(diff.vanished, ["absent"]);
     }
 
@@ -243,7 +284,7 @@ mod tests {
         let files = vec![(OsString::from("a"), stat(1, 2, 3, 99))];
         let mut known = row("a", 1, 2, 3, 4);
         known.state.ino = None;
-        let diff = compare(files, &[], vec![known], None, false);
+        let diff = compare(files, &[], &[known], None, false);
         assert!(diff.changes.is_empty());
     }
 }

@@ -36,52 +36,65 @@ pub(super) struct Examiner<'a> {
 
 impl Examiner<'_> {
     /// Puts an entry where it belongs, asking the system only where the
-    /// folder itself does not tell.
-    pub(super) fn sort(&self, entry: &RawEntry, found: &mut Found) -> io::Result<()> {
-        let name = &entry.name;
-        match entry.kind_hint {
+    /// folder itself does not tell. Gives the name back with an error.
+    pub(super) fn sort(
+        &self,
+        entry: RawEntry,
+        found: &mut Found,
+    ) -> Result<(), (OsString, io::Error)> {
+        let RawEntry { name, kind_hint } = entry;
+        match kind_hint {
             Some(EntryKind::Special) => return Ok(()),
             Some(EntryKind::Link) if !self.follows() => return Ok(()),
             Some(EntryKind::Folder) => {
                 self.add_folder(name, false, found);
                 return Ok(());
             }
-            Some(EntryKind::File) if !self.admits(name, false) => {
-                found.unsure_files.push(name.clone());
+            Some(EntryKind::File) if !self.admits(&name, false) => {
+                found.unsure_files.push(name);
                 return Ok(());
             }
             Some(EntryKind::File | EntryKind::Link) | None => {}
         }
-        let mut stat = self.dir.stat_entry(name, Links::Refuse)?;
-        let is_link = stat.kind == EntryKind::Link;
-        if is_link {
-            if !self.follows() {
-                return Ok(());
-            }
-            match self.dir.stat_entry(name, Links::Follow) {
-                Ok(target) => stat = target,
-                // A link that leads nowhere is no fault of the scan's.
-                Err(error) if leads_nowhere(&error) => return Ok(()),
-                Err(error) => return Err(error),
-            }
-        }
-        match stat.kind {
-            EntryKind::Folder => self.add_folder(name, is_link, found),
-            EntryKind::File => self.add_file(name, stat, is_link, found),
-            EntryKind::Link | EntryKind::Special => {}
+        match self.look_at(&name) {
+            Ok(None) => {}
+            Ok(Some((stat, is_link))) => match stat.kind {
+                EntryKind::Folder => self.add_folder(name, is_link, found),
+                EntryKind::File => self.add_file(name, stat, is_link, found),
+                EntryKind::Link | EntryKind::Special => {}
+            },
+            Err(error) => return Err((name, error)),
         }
         Ok(())
     }
 
-    fn add_folder(&self, name: &OsStr, is_link: bool, found: &mut Found) {
-        if self.admits(name, true) {
-            found.folders.push((name.to_owned(), is_link));
-        } else {
-            found.unsure_folders.push(name.to_owned());
+    /// The state of an entry, or of what a link leads to, and whether it is a
+    /// link; `None` for one that is not followed or leads nowhere.
+    fn look_at(&self, name: &OsStr) -> io::Result<Option<(Stat, bool)>> {
+        let stat = self.dir.stat_entry(name, Links::Refuse)?;
+        if stat.kind != EntryKind::Link {
+            return Ok(Some((stat, false)));
+        }
+        if !self.follows() {
+            return Ok(None);
+        }
+        match self.dir.stat_entry(name, Links::Follow) {
+            Ok(target) => Ok(Some((target, true))),
+            // A link that leads nowhere is no fault of the scan's.
+            Err(error) if leads_nowhere(&error) => Ok(None),
+            Err(error) => Err(error),
         }
     }
 
-    fn add_file(&self, name: &OsStr, stat: Stat, is_link: bool, found: &mut Found) {
+    fn add_folder(&self, name: OsString, is_link: bool, found: &mut Found) {
+        if self.admits(&name, true) {
+            found.folders.push((name, is_link));
+        } else {
+            found.unsure_folders.push(name);
+        }
+    }
+
+    fn add_file(&self, name: OsString, stat: Stat, is_link: bool, found: &mut Found) {
         // A single file mounted over another says nothing about this folder.
         let is_mounted_over = !is_link && stat.mount != self.folder.mount;
         // Without an inode to know it by, a file that a link leads to would
@@ -90,10 +103,10 @@ impl Examiner<'_> {
         if self.shared.own_files.contains(&stat.id()) || is_mounted_over || is_unknown {
             return;
         }
-        if self.admits(name, false) {
-            found.files.push((name.to_owned(), stat));
+        if self.admits(&name, false) {
+            found.files.push((name, stat));
         } else {
-            found.unsure_files.push(name.to_owned());
+            found.unsure_files.push(name);
         }
     }
 

@@ -81,6 +81,18 @@ impl Item {
         }
     }
 
+    /// The listing without reading files, where it was reading one that hangs:
+    /// the file is left to an item of its own.
+    pub(super) fn without_reading(&self, part: Option<usize>) -> Option<Self> {
+        match (self, part) {
+            (Self::List(item), Some(_)) if item.may_read => Some(Self::List(ListItem {
+                may_read: false,
+                ..item.clone()
+            })),
+            _ => None,
+        }
+    }
+
     /// The volumes it needs.
     pub(super) fn volumes(&self) -> Vec<VolumeId> {
         let mut volumes: Vec<VolumeId> = match self {
@@ -131,6 +143,8 @@ pub(super) struct ListItem {
     pub start_depth: usize,
     /// What led to it.
     pub origin: Origin,
+    /// Whether files may be read on the way; not once one of them hung.
+    pub may_read: bool,
 }
 
 /// What led to a folder.
@@ -151,6 +165,8 @@ pub(super) struct FromParent {
     pub path: Arc<Path>,
     /// The parent's mount, where known.
     pub mount: Option<u64>,
+    /// Whether the catalog does not know it yet, nor anything in it.
+    pub is_new: bool,
     /// Whether the catalog knows it as a mount point.
     pub was_mount_point: bool,
     /// Whether it was reached through a symbolic link.

@@ -49,7 +49,7 @@ impl Default for Limits {
                 .map_or(1, usize::from)
                 .min(*Self::WORKERS.end()),
             queue_per_worker: 10,
-            batch_rows: 1_000,
+            batch_rows: 10_000,
             batch_time: Duration::from_millis(250),
             item_timeout: Duration::from_secs(300),
             stall_warning: Duration::from_secs(30),

@@ -6,7 +6,9 @@ use super::hasher::{HEAD, Hasher, TAIL, probe};
 use super::item::{Failure, Item, ItemReport, Place};
 use super::pool::WorkerContext;
 use super::shared::Shared;
-use crate::catalog::{FileOutcome, FileResult, PROBE_SPAN, Record, WorkCopy};
+use crate::catalog::{
+    FileOutcome, FileResult, FileState, PROBE_SPAN, Record, Sample, SampleHash, WorkCopy,
+};
 use crate::fault::{Fault, Step};
 use crate::model::now_ns;
 use crate::platform::{AlignedBuffer, OpenFile};
@@ -52,12 +54,12 @@ pub(super) fn probe_batch(
             throttle.take(bytes, context.shutdown(), || context.progress(0));
         }
         let began = now_ns();
-        match read_probe(&opened, copy, shared, buffer, began) {
-            Ok(Some(outcome)) => {
+        match read_sample(&opened, &copy.state, shared, buffer, began) {
+            Ok(Some(sample)) => {
                 bytes_read += copy.state.size.min(PROBE_SPAN);
                 context.progress(copy.state.size.min(PROBE_SPAN));
                 context.metrics().files_probed.add(1);
-                results.push(result(copy, outcome));
+                results.push(result(copy, sample.into()));
             }
             Ok(None) => push_changed(access, copy, &opened, &mut report, &mut results),
             Err(error) => {
@@ -199,26 +201,21 @@ pub(super) fn send(
     }
 }
 
-/// Reads what a probe needs; `None` when the file changed under the reader.
-fn read_probe(
+/// Reads head and tail; `None` when the file changed under the reader.
+pub(super) fn read_sample(
     file: &OpenFile,
-    copy: &WorkCopy,
+    state: &FileState,
     shared: &Shared,
     buffer: &mut AlignedBuffer,
     began: i64,
-) -> std::io::Result<Option<FileOutcome>> {
-    let size = copy.state.size;
-    let racy = is_racy(&copy.state, began);
-    let outcome = if size <= PROBE_SPAN {
+) -> std::io::Result<Option<Sample>> {
+    let size = state.size;
+    let hash = if size <= PROBE_SPAN {
         let length = usize::try_from(size).unwrap_or(buffer.len());
         if file.read_at(&mut buffer[..length], 0)? < length {
             return Ok(None);
         }
-        FileOutcome::Digested {
-            digest: Hasher::digest(shared.algorithm, &buffer[..length]),
-            compared: None,
-            racy,
-        }
+        SampleHash::Digest(Hasher::digest(shared.algorithm, &buffer[..length]))
     } else {
         file.advise_random();
         let (head, tail) = buffer.split_at_mut(HEAD);
@@ -226,10 +223,9 @@ fn read_probe(
         if short {
             return Ok(None);
         }
-        FileOutcome::Probed {
-            probe: probe(head, tail),
-            racy,
-        }
+        SampleHash::Probe(probe(head, tail))
     };
-    Ok(is_same(file.opened_as(), &file.stat()?).then_some(outcome))
+    let racy = is_racy(state, began);
+    let is_unchanged = is_same(file.opened_as(), &file.stat()?);
+    Ok(is_unchanged.then_some(Sample { hash, racy }))
 }

@@ -20,11 +20,12 @@ use super::presence::online_state;
 use super::scope::Scope;
 use super::shared::{Shared, volume_row};
 use super::shutdown::Shutdown;
-use super::sources::{HashSource, ListSource, ProbeSource, Seeds};
+use super::sizes::Sizes;
+use super::sources::{DeferredSource, HashSource, ListSource, ProbeSource, Seeds};
 use super::throttle::Throttle;
 use crate::catalog::{
     Candidates, CatalogError, Exclusive, FolderPaths, GroupFilter, GroupList, ReadOnly, RootRow,
-    ScanRow, ScanState, Selection, Settled, Stage, Writer, WriterHandle, own_files,
+    ScanRow, ScanState, Selection, Settled, Stage, WorkCopy, Writer, WriterHandle, own_files,
 };
 use crate::fault::{Fault, Step};
 use crate::model::{RootId, ScanId, Timestamp, TopGroup, Totals, now_ns};
@@ -77,6 +78,7 @@ pub fn run(
     let scans: Vec<ScanId> = plan.roots.iter().map(|root| root.scan).collect();
     let roots = open_roots(&mut catalog, plan, notify)?;
     let algorithm = catalog.reader()?.algorithm()?;
+    let is_first_scan = plan.options.mode == Mode::All && !catalog.reader()?.has_files()?;
     catalog.set_durability(limits.durability)?;
     let writer = Writer::start(catalog, limits.batch_rows, limits.batch_time)?;
     let shared = Arc::new(Shared {
@@ -99,6 +101,7 @@ pub fn run(
         volume_rows: Mutex::default(),
         visited: Mutex::default(),
         next_comparison: AtomicI64::new(now_ns()),
+        sizes: is_first_scan.then(|| Sizes::new(&plan.options)),
     });
     let engine = Engine::start(&shared, writer.died().clone(), limits, shutdown, metrics)?;
     let mut run = Run {
@@ -112,6 +115,7 @@ pub fn run(
         shared,
         engine,
         stage: Stage::List,
+        has_probed: false,
         adopted: 0,
         summary: None,
         notify,
@@ -150,6 +154,7 @@ struct Run<'a> {
     shared: Arc<Shared>,
     engine: Engine,
     stage: Stage,
+    has_probed: bool,
     adopted: u64,
     summary: Option<(Totals, Vec<TopGroup>)>,
     notify: &'a mut dyn FnMut(Notice),
@@ -242,11 +247,26 @@ impl Run<'_> {
 
     fn probe(&mut self) -> Result<StageEnd, ScanError> {
         self.enter(Stage::Probe)?;
+        let lead = self.shared.lead;
+        if let Some(deferred) = self.take_deferred() {
+            let files = deferred.len() as u64;
+            self.metrics.candidates.add(files);
+            events::stage_begin(lead, Stage::Probe, Some(files), None);
+            return self.run_stage(lead, &mut DeferredSource(deferred.into()));
+        }
         let candidates = Candidates::to_probe(self.reader()?, &self.selection())?;
         self.metrics.candidates.add(candidates.files);
-        let lead = self.shared.lead;
         events::stage_begin(lead, Stage::Probe, Some(candidates.files), None);
         self.run_stage(lead, &mut ProbeSource(candidates))
+    }
+
+    /// What a first scan has to probe after the listing: in memory, unless it
+    /// was too much. Later passes ask the catalog.
+    fn take_deferred(&mut self) -> Option<Vec<WorkCopy>> {
+        if std::mem::replace(&mut self.has_probed, true) {
+            return None;
+        }
+        self.shared.sizes.as_ref()?.take_deferred()
     }
 
     fn hash(&mut self) -> Result<StageEnd, ScanError> {

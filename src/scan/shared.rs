@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::access::OpenRoots;
 use super::options::ListingOptions;
 use super::scope::Scope;
+use super::sizes::Sizes;
 use super::throttle::Throttle;
 use crate::catalog::{CatalogError, VolumeRow, WriterHandle};
 use crate::model::{Algorithm, ScanId, VolumeId};
@@ -46,6 +47,9 @@ pub(super) struct Shared {
     pub visited: Mutex<HashSet<FileId>>,
     /// The next number for a comparison.
     pub next_comparison: AtomicI64,
+    /// The sizes met in a first scan; `None` where the catalog knows files
+    /// already, whose sizes and digests count too.
+    pub sizes: Option<Sizes>,
 }
 
 impl Shared {

@@ -1,13 +1,14 @@
 //! Where the work of each stage comes from: folders to list, files to probe,
 //! classes to read.
 
+use std::collections::VecDeque;
 use std::os::unix::ffi::OsStrExt;
 
 use super::ScanError;
 use super::engine::Source;
 use super::item::{Item, ItemReport, ListItem, Origin};
 use super::plan::RootPlan;
-use crate::catalog::{Candidates, HashClass, ReadOnly, WriterHandle};
+use crate::catalog::{Candidates, HashClass, ReadOnly, WorkCopy, WriterHandle};
 use crate::model::{FolderId, RootId, ScanId, VolumeId};
 
 /// Folders kept in memory; further ones are found again in the catalog.
@@ -16,6 +17,10 @@ const FRONTIER: usize = 10_000;
 const FRONTIER_BYTES: usize = 16 << 20;
 /// Folders fetched from the catalog at once.
 const PAGE: u32 = 5_000;
+/// While no more folders wait than this, they are listed in the order in which
+/// they were found, which is that of their ids: rows are appended. Beyond it,
+/// depth first, so that fewer wait.
+const IN_ORDER: usize = FRONTIER / 2;
 /// Files in one probe item.
 const PROBE_BATCH: usize = 64;
 
@@ -29,7 +34,7 @@ pub(super) enum Seeds {
     Unfinished(Option<FolderId>),
 }
 
-/// The folders of one root that are still to be listed, depth first.
+/// The folders of one root that are still to be listed.
 pub(super) struct ListSource {
     scan: ScanId,
     root: RootId,
@@ -37,7 +42,7 @@ pub(super) struct ListSource {
     start_depth: usize,
     catalog: ReadOnly,
     writer: WriterHandle,
-    stack: Vec<ListItem>,
+    waiting: VecDeque<ListItem>,
     /// Folders reached through links wait until all others are listed, so
     /// that a folder gets its real path where it has one in the root.
     links: Vec<ListItem>,
@@ -66,7 +71,7 @@ impl ListSource {
             start_depth: plan.start_depth,
             catalog,
             writer,
-            stack: Vec::new(),
+            waiting: VecDeque::new(),
             links: Vec::new(),
             path_bytes: 0,
             seeds: Vec::new(),
@@ -92,8 +97,9 @@ impl ListSource {
             folder,
             start_depth: self.start_depth,
             origin: origin.clone(),
+            may_read: true,
         });
-        self.stack.extend(items);
+        self.waiting.extend(items);
     }
 
     fn recheck(&mut self) -> Result<(), ScanError> {
@@ -109,16 +115,19 @@ impl ListSource {
     }
 
     fn is_full(&self) -> bool {
-        self.stack.len() + self.links.len() >= FRONTIER || self.path_bytes >= FRONTIER_BYTES
+        self.waiting.len() + self.links.len() >= FRONTIER || self.path_bytes >= FRONTIER_BYTES
     }
 }
 
 impl Source for ListSource {
     fn next(&mut self) -> Result<Option<Item>, ScanError> {
-        if self.stack.is_empty() {
+        if self.waiting.is_empty() {
             self.recheck()?;
         }
-        let item = self.stack.pop();
+        let item = match self.waiting.len() {
+            0..=IN_ORDER => self.waiting.pop_front(),
+            _ => self.waiting.pop_back(),
+        };
         if let Some(item) = &item {
             self.path_bytes -= path_len(item);
         }
@@ -126,8 +135,7 @@ impl Source for ListSource {
     }
 
     fn accept(&mut self, report: &mut ItemReport) {
-        // Last in, first out: the first subfolder comes next.
-        for item in report.subfolders.drain(..).rev() {
+        for item in report.subfolders.drain(..) {
             if self.is_full() {
                 self.has_more = true;
                 continue;
@@ -135,7 +143,7 @@ impl Source for ListSource {
             self.path_bytes += path_len(&item);
             match &item.origin {
                 Origin::Parent(parent) if parent.is_link => self.links.push(item),
-                _ => self.stack.push(item),
+                _ => self.waiting.push_back(item),
             }
         }
     }
@@ -147,7 +155,7 @@ impl Source for ListSource {
     fn refill(&mut self) -> Result<bool, ScanError> {
         // One at a time, so that the next scan finds the same paths.
         if let Some(link) = self.links.pop() {
-            self.stack.push(link);
+            self.waiting.push_back(link);
             return Ok(true);
         }
         // What is visited and what is pending is derived from what is committed.
@@ -181,6 +189,16 @@ pub(super) struct ProbeSource(pub Candidates);
 impl Source for ProbeSource {
     fn next(&mut self) -> Result<Option<Item>, ScanError> {
         let batch = self.0.next_batch(PROBE_BATCH)?;
+        Ok((!batch.is_empty()).then_some(Item::Probe(batch)))
+    }
+}
+
+/// Files whose probe was put off while they were listed.
+pub(super) struct DeferredSource(pub VecDeque<WorkCopy>);
+
+impl Source for DeferredSource {
+    fn next(&mut self) -> Result<Option<Item>, ScanError> {
+        let batch: Vec<WorkCopy> = self.0.drain(..PROBE_BATCH.min(self.0.len())).collect();
         Ok((!batch.is_empty()).then_some(Item::Probe(batch)))
     }
 }

@@ -51,7 +51,14 @@ impl Worker {
         match &job.item.item {
             Item::List(item) => {
                 let is_last_attempt = job.item.failed >= self.retries;
-                list(access, &self.shared, item, is_last_attempt, context)
+                list(
+                    access,
+                    &self.shared,
+                    item,
+                    is_last_attempt,
+                    &mut self.probe_buffer,
+                    context,
+                )
             }
             Item::Probe(copies) => probe_batch(
                 access,

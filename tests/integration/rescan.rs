@@ -386,3 +386,34 @@ fn the_summary_of_an_unchanged_tree_is_kept_until_a_group_changes() {
     env.rename("tree/b", "elsewhere");
     assert!(headline(&env).starts_with("No duplicates"));
 }
+
+/// Folders of more than 10,000 entries are worked off in parts.
+#[test]
+fn a_large_folder_is_compared_part_by_part() {
+    let env = TestEnv::new();
+    let name = |number: usize| format!("tree/{number:05}");
+    env.folder("tree");
+    for number in 0..20_100 {
+        std::fs::File::create(env.path(name(number))).unwrap();
+    }
+    // A pair across the border of two parts, and one in the last part.
+    env.file(name(9_999), "pair").file(name(10_000), "pair");
+    env.file(name(20_010), "twin").file(name(20_011), "twin");
+    env.file("tree/00000-folder/inner", "pair");
+    env.settle_clock();
+    env.run("scan tree").ok();
+    assert_eq!(env.last_scan("files"), 20_101);
+    assert_eq!(env.last_scan("folders"), 2);
+    assert_eq!(env.groups().len(), 2);
+    for number in [0, 9_999, 10_001, 20_099] {
+        std::fs::remove_file(env.path(name(number))).unwrap();
+    }
+    env.file("tree/05000-new", "x").file("tree/99999-new", "x");
+    env.run("scan tree").ok();
+    let counts = ["files", "added", "removed", "changed"].map(|count| env.last_scan(count));
+    assert_eq!(counts, [20_099, 2, 4, 0]);
+    assert_eq!(env.groups().len(), 3);
+    env.run("scan tree").ok();
+    let counts = ["files", "added", "removed", "changed"].map(|count| env.last_scan(count));
+    assert_eq!(counts, [20_099, 0, 0, 0]);
+}

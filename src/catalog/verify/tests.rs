@@ -1,7 +1,7 @@
 //! Every kind of damage is planted, found, and mended where it is said to be.
 
-use super::super::Exclusive;
 use super::super::testing::{Bed, file};
+use super::super::{Exclusive, NameRange};
 use super::*;
 
 /// A sound catalog with a removed folder and one of everything.
@@ -268,7 +268,8 @@ fn names_that_lead_out_of_their_folder_are_refused() {
         ));
         let reader = bed.reader();
         let top = reader.roots().unwrap()[0].top;
-        let error = reader.files_of(top).unwrap_err().to_string();
+        let error = reader.files_of(top, NameRange::default(), |_| {});
+        let error = error.unwrap_err().to_string();
         assert!(error.contains("dupescan verify"), "{error}");
     }
 }

@@ -178,16 +178,20 @@ impl Engine {
             };
             let fault = Fault::timed_out(step, abandoned.idle.as_secs());
             let work = &abandoned.job.item;
-            let (stuck, rest) = work.item.split(abandoned.part);
             let with = |item| Work {
                 item,
                 ..work.clone()
             };
-            if let Some(rest) = rest {
-                self.retries.add_after(with(rest), Duration::ZERO);
+            if let Some(listing) = work.item.without_reading(abandoned.part) {
+                self.retries.add_after(with(listing), Duration::ZERO);
+            } else {
+                let (stuck, rest) = work.item.split(abandoned.part);
+                if let Some(rest) = rest {
+                    self.retries.add_after(with(rest), Duration::ZERO);
+                }
+                events::item_given_up(&abandoned, stuck.places().len());
+                self.give_up(&with(stuck), &fault, &abandoned.what, source)?;
             }
-            events::item_given_up(&abandoned, stuck.places().len());
-            self.give_up(&with(stuck), &fault, &abandoned.what, source)?;
             self.findings.abandoned += 1;
             if self.findings.abandoned >= Pool::<Work, ItemReport>::MAX_REPLACEMENTS {
                 return Err(ScanError::TooManyStuck(self.findings.abandoned));

@@ -1,0 +1,160 @@
+//! What reading files showed, stored on rows that are still in the state it
+//! was learned from.
+
+use rusqlite::{Connection, params};
+
+use super::Applier;
+use crate::catalog::records::{FileOutcome, FileResult};
+use crate::catalog::rows::{blob, signed};
+use crate::catalog::{HUGE, hash_states};
+use crate::model::{FolderId, RootId, ScanId};
+
+impl Applier<'_> {
+    pub(super) fn apply_result(
+        &mut self,
+        scan: ScanId,
+        result: &FileResult,
+    ) -> rusqlite::Result<()> {
+        for (folder, name) in &result.names {
+            let name = blob(name);
+            match &result.outcome {
+                FileOutcome::Vanished => {
+                    if let Some(root) = root_of(self.transaction, *folder)? {
+                        let gone = self.remove_file(scan, *folder, name)?;
+                        self.sums.count_removed(scan, root, gone);
+                    }
+                }
+                FileOutcome::Partly(partly) => {
+                    hash_states::save(self.transaction, *folder, name, &result.state, partly)?;
+                }
+                FileOutcome::Changed(_) => self.change_file(*folder, name, result)?,
+                learned => self.store(scan, *folder, name, result, learned)?,
+            }
+        }
+        match &result.outcome {
+            FileOutcome::Probed { .. } => self.sums.scan(scan).probed += 1,
+            FileOutcome::Digested { .. } | FileOutcome::Settled { .. } => {
+                self.sums.scan(scan).hashed += 1;
+            }
+            FileOutcome::Partly(_) | FileOutcome::Changed(_) | FileOutcome::Vanished => {}
+        }
+        Ok(())
+    }
+
+    /// Stores what was learned on a row that is still in the state it was
+    /// learned from: a compare-and-set.
+    fn store(
+        &self,
+        scan: ScanId,
+        folder: FolderId,
+        name: &[u8],
+        result: &FileResult,
+        learned: &FileOutcome,
+    ) -> rusqlite::Result<()> {
+        let state = &result.state;
+        let (size, mtime, ctime) = (signed(state.size), state.mtime_ns, state.ctime_ns);
+        let ino = state.ino.map(u64::cast_signed);
+        match learned {
+            FileOutcome::Probed { probe, racy } => self.transaction
+                .prepare_cached(
+                    "UPDATE files SET probe = ?7, racy = racy | ?8
+                     WHERE folder = ?1 AND name = ?2 AND size = ?3 AND mtime_ns = ?4
+                       AND ctime_ns = ?5 AND ino IS ?6",
+                )?
+                .execute(params![
+                    folder.0, name, size, mtime, ctime, ino, probe.0, racy
+                ])?,
+            FileOutcome::Digested {
+                digest,
+                compared,
+                racy,
+            } => self.transaction
+                .prepare_cached(
+                    "UPDATE files SET digest = ?7, compared = ?8, racy = racy | ?9, hashed_in = ?10,
+                            settled_in = NULL
+                     WHERE folder = ?1 AND name = ?2 AND size = ?3 AND mtime_ns = ?4
+                       AND ctime_ns = ?5 AND ino IS ?6",
+                )?
+                .execute(params![
+                    folder.0,
+                    name,
+                    size,
+                    mtime,
+                    ctime,
+                    ino,
+                    digest.as_bytes(),
+                    compared,
+                    racy,
+                    scan.0
+                ])?,
+            FileOutcome::Settled { racy } => self.transaction
+                .prepare_cached(
+                    "UPDATE files SET settled_in = ?7, racy = racy | ?8
+                     WHERE folder = ?1 AND name = ?2 AND size = ?3 AND mtime_ns = ?4
+                       AND ctime_ns = ?5 AND ino IS ?6",
+                )?
+                .execute(params![
+                    folder.0, name, size, mtime, ctime, ino, scan.0, racy
+                ])?,
+            FileOutcome::Partly(_) | FileOutcome::Changed(_) | FileOutcome::Vanished => 0,
+        };
+        if state.size >= HUGE {
+            hash_states::forget(self.transaction, folder, name)?;
+        }
+        self.clear_fault(folder, name)
+    }
+
+    /// Replaces the metadata of a row that is still in the state the reader
+    /// expected, and forgets what belonged to that state.
+    fn change_file(
+        &mut self,
+        folder: FolderId,
+        name: &[u8],
+        result: &FileResult,
+    ) -> rusqlite::Result<()> {
+        let FileOutcome::Changed(meta) = &result.outcome else {
+            return Ok(());
+        };
+        let state = &result.state;
+        let changed = self
+            .transaction
+            .prepare_cached(
+                "UPDATE files SET size = ?7, allocated = ?8, mtime_ns = ?9, ctime_ns = ?10,
+                        ino = CASE WHEN ino IS NULL THEN NULL ELSE ?11 END, nlink = ?12,
+                        probe = NULL, digest = NULL, compared = NULL, settled_in = NULL,
+                        hashed_in = NULL, racy = 0
+                 WHERE folder = ?1 AND name = ?2 AND size = ?3 AND mtime_ns = ?4
+                   AND ctime_ns = ?5 AND ino IS ?6 AND removed_in IS NULL",
+            )?
+            .execute(params![
+                folder.0,
+                name,
+                signed(state.size),
+                state.mtime_ns,
+                state.ctime_ns,
+                state.ino.map(u64::cast_signed),
+                signed(meta.size),
+                signed(meta.allocated),
+                meta.mtime_ns,
+                meta.ctime_ns,
+                meta.ino.cast_signed(),
+                signed(meta.nlink),
+            ])?;
+        if changed > 0 {
+            self.sums.unsettled = true;
+            if let Some(root) = root_of(self.transaction, folder)? {
+                self.sums.root(root).bytes += signed(meta.size) - signed(state.size);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn root_of(connection: &Connection, folder: FolderId) -> rusqlite::Result<Option<RootId>> {
+    let mut statement = connection.prepare_cached("SELECT root FROM folders WHERE id = ?1")?;
+    let mut rows = statement.query([folder.0])?;
+    match rows.next()? {
+        Some(row) => row.get(0).map(|id| Some(RootId(id))),
+        None => Ok(None),
+    }
+}

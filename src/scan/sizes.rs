@@ -1,0 +1,249 @@
+//! The sizes met so far in a first scan: a file whose size was met before can
+//! be read at once, while its folder is still open. The first file of each
+//! size waits until a second one comes.
+//!
+//! Memory is bounded. Where the bound is reached, the set is no longer
+//! complete, and the candidates come from the catalog as in any other scan.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::options::ScanOptions;
+use crate::catalog::WorkCopy;
+
+/// Sets, so that workers seldom wait for each other.
+const SHARDS: usize = 61;
+/// Most copies that are remembered, about 200 bytes each.
+const MOST_COPIES: usize = 100_000;
+
+/// What to do with a file that a listing came across.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Meeting {
+    /// Read it now: another file has its size.
+    ReadNow,
+    /// Leave it: nothing to compare it with yet, or it is read later.
+    Leave,
+}
+
+/// Who was met with a size.
+enum Met {
+    /// One copy, not read yet.
+    One(Box<WorkCopy>),
+    /// Several; none waits.
+    Several,
+}
+
+/// The sizes met by all workers.
+pub(super) struct Sizes {
+    shards: Vec<Mutex<HashMap<u64, Met>>>,
+    deferred: Mutex<Vec<WorkCopy>>,
+    remembered: AtomicUsize,
+    most: usize,
+    has_overflowed: AtomicBool,
+    smallest: u64,
+    largest: u64,
+    all: bool,
+}
+
+impl Sizes {
+    /// An empty set for files that `options` want hashed.
+    pub(super) fn new(options: &ScanOptions) -> Self {
+        Self::bounded(options, MOST_COPIES)
+    }
+
+    fn bounded(options: &ScanOptions, most: usize) -> Self {
+        Self {
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            deferred: Mutex::default(),
+            remembered: AtomicUsize::new(0),
+            most,
+            has_overflowed: AtomicBool::new(false),
+            smallest: options.min_size.unwrap_or(1).max(1),
+            largest: options.max_size.unwrap_or(u64::MAX),
+            all: options.hash_all,
+        }
+    }
+
+    /// Notes a file. One that `is_linked` may have other names: they are
+    /// gathered before it is read, so that it is read once.
+    pub(super) fn meet(
+        &self,
+        size: u64,
+        is_linked: bool,
+        copy: impl FnOnce() -> WorkCopy,
+    ) -> Meeting {
+        if size < self.smallest || size > self.largest {
+            return Meeting::Leave;
+        }
+        if !self.all {
+            let mut shard = lock(&self.shards[shard_of(size)]);
+            match shard.entry(size) {
+                Entry::Vacant(free) => {
+                    if self.has_room() {
+                        free.insert(Met::One(Box::new(copy())));
+                    }
+                    return Meeting::Leave;
+                }
+                Entry::Occupied(mut met) => {
+                    if let Met::One(first) = met.get_mut() {
+                        let copy = copy();
+                        if first.is_same_file(&copy) {
+                            first.names.extend(copy.names);
+                            return Meeting::Leave;
+                        }
+                        if let Met::One(first) = met.insert(Met::Several) {
+                            lock(&self.deferred).push(*first);
+                        }
+                        return self.next(is_linked, || copy);
+                    }
+                }
+            }
+        }
+        self.next(is_linked, copy)
+    }
+
+    fn next(&self, is_linked: bool, copy: impl FnOnce() -> WorkCopy) -> Meeting {
+        if is_linked {
+            self.defer(copy());
+            return Meeting::Leave;
+        }
+        Meeting::ReadNow
+    }
+
+    /// Leaves a copy for after the listing.
+    pub(super) fn defer(&self, copy: WorkCopy) {
+        if self.has_room() {
+            lock(&self.deferred).push(copy);
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        let has_room = self.remembered.fetch_add(1, Ordering::Relaxed) < self.most;
+        if !has_room {
+            self.has_overflowed.store(true, Ordering::Relaxed);
+        }
+        has_room
+    }
+
+    /// The copies that are still to be read, in (volume, inode) order; `None`
+    /// when there were more than could be remembered.
+    pub(super) fn take_deferred(&self) -> Option<Vec<WorkCopy>> {
+        let mut copies = std::mem::take(&mut *lock(&self.deferred));
+        if self.has_overflowed.load(Ordering::Relaxed) {
+            return None;
+        }
+        copies.sort_by_key(|copy| (copy.volume, copy.state.ino));
+        copies.dedup_by(|later, kept| {
+            let is_same = kept.is_same_file(later);
+            if is_same {
+                kept.names.append(&mut later.names);
+            }
+            is_same
+        });
+        Some(copies)
+    }
+}
+
+fn shard_of(size: u64) -> usize {
+    // Sizes are often multiples of a power of two.
+    usize::try_from(size % SHARDS as u64).unwrap_or(0)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::FileState;
+    use crate::model::{FolderId, VolumeId};
+
+    fn copy(name: &str, size: u64, ino: Option<u64>) -> WorkCopy {
+        WorkCopy {
+            names: vec![(FolderId(1), name.into())],
+            state: FileState {
+                size,
+                mtime_ns: 1,
+                ctime_ns: 1,
+                ino,
+            },
+            volume: VolumeId(1),
+        }
+    }
+
+    fn meet(sizes: &Sizes, name: &str, size: u64, ino: u64, is_linked: bool) -> Meeting {
+        sizes.meet(size, is_linked, || copy(name, size, Some(ino)))
+    }
+
+    fn names(copies: Option<Vec<WorkCopy>>) -> Option<Vec<Vec<String>>> {
+        let name = |name: &(FolderId, std::ffi::OsString)| name.1.to_string_lossy().into_owned();
+        copies.map(|copies| {
+            copies
+                .iter()
+                .map(|copy| copy.names.iter().map(name).collect())
+                .collect()
+        })
+    }
+
+    #[test]
+    fn the_first_of_a_size_waits_for_the_second() {
+        let sizes = Sizes::new(&ScanOptions::default());
+        assert_eq!(meet(&sizes, "a", 10, 1, false), Meeting::Leave);
+        assert_eq!(meet(&sizes, "alone", 11, 2, false), Meeting::Leave);
+        assert_eq!(meet(&sizes, "b", 10, 3, false), Meeting::ReadNow);
+        assert_eq!(meet(&sizes, "c", 10, 4, false), Meeting::ReadNow);
+        let deferred = names(sizes.take_deferred());
+        assert_eq!(deferred, Some(vec![vec!["a".to_owned()]]));
+    }
+
+    #[test]
+    fn the_names_of_a_copy_are_gathered() {
+        let sizes = Sizes::new(&ScanOptions::default());
+        for (name, ino) in [("a1", 1), ("a2", 1)] {
+            assert_eq!(meet(&sizes, name, 10, ino, true), Meeting::Leave);
+        }
+        assert_eq!(names(sizes.take_deferred()), Some(vec![]));
+        for (name, ino) in [("b1", 2), ("a3", 1), ("b2", 2)] {
+            assert_eq!(meet(&sizes, name, 10, ino, true), Meeting::Leave);
+        }
+        let expected = [vec!["a1", "a2", "a3"], vec!["b1", "b2"]];
+        let expected = expected.map(|names| names.into_iter().map(str::to_owned).collect());
+        assert_eq!(names(sizes.take_deferred()), Some(expected.to_vec()));
+    }
+
+    #[test]
+    fn without_stable_inodes_each_path_is_a_copy() {
+        let sizes = Sizes::new(&ScanOptions::default());
+        assert_eq!(sizes.meet(5, false, || copy("a", 5, None)), Meeting::Leave);
+        let second = sizes.meet(5, false, || copy("b", 5, None));
+        assert_eq!(second, Meeting::ReadNow);
+    }
+
+    #[test]
+    fn only_wanted_sizes_are_read() {
+        let sizes = Sizes::new(&ScanOptions {
+            min_size: Some(5),
+            max_size: Some(10),
+            hash_all: true,
+            ..ScanOptions::default()
+        });
+        assert_eq!(meet(&sizes, "small", 4, 1, false), Meeting::Leave);
+        assert_eq!(meet(&sizes, "wanted", 7, 2, false), Meeting::ReadNow);
+        assert_eq!(meet(&sizes, "large", 11, 3, false), Meeting::Leave);
+        let empty = Sizes::new(&ScanOptions::default());
+        assert_eq!(meet(&empty, "empty", 0, 1, false), Meeting::Leave);
+        assert_eq!(meet(&empty, "empty", 0, 2, false), Meeting::Leave);
+    }
+
+    #[test]
+    fn a_full_set_says_so() {
+        let sizes = Sizes::bounded(&ScanOptions::default(), 2);
+        for size in 1..=3 {
+            assert_eq!(meet(&sizes, "x", size, size, false), Meeting::Leave);
+        }
+        assert_eq!(names(sizes.take_deferred()), None);
+    }
+}
