@@ -19,7 +19,7 @@ mod volume_id;
 
 pub use buffer::AlignedBuffer;
 pub use dir::{Dir, Links};
-pub use file::OpenFile;
+pub use file::{Extent, OpenFile};
 pub use listing::{Entries, RawEntry};
 pub use priority::lower_priority;
 pub use stat::{EntryKind, FileId, Stat};
