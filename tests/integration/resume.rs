@@ -433,6 +433,12 @@ fn a_huge_file_is_gone_on_with_from_where_it_was() {
         env.use_db(&format!("data/{}.db", signal.as_raw()));
         stop_inside(&env, signal);
         let kept: i64 = env.sql("SELECT sum(offset) FROM hash_states");
+        let settled: i64 =
+            env.sql("SELECT coalesce(sum(size), 0) FROM files WHERE settled_in IS NOT NULL");
+        let status = env.run("status --format json").ok().json();
+        let progress = &status["unfinished"][0]["progress"];
+        assert_eq!(progress["done"], kept + settled, "{status}");
+        assert_eq!(progress["total"], 3 * HUGE);
         let before = env.last_scan("bytes_read");
         env.run("resume").ok();
         let read = u64::try_from(env.last_scan("bytes_read") - before).unwrap();
