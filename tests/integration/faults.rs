@@ -243,6 +243,51 @@ fn few_file_descriptors_are_enough() {
 }
 
 #[test]
+fn little_memory_is_one_sentence_never_an_abort() {
+    let env = TestEnv::new();
+    for number in 0..2_000 {
+        let content = [b'x'; 1_000];
+        env.file(
+            format!("tree/{}/{number}", number % 100),
+            &content[..100 + number % 900],
+        );
+    }
+    let truth = oracle::groups(&env.path(""), &["tree"]);
+    let mut refused = 0;
+    for megabytes in (24..=160).step_by(12) {
+        env.use_db(&format!("data/{megabytes}.db"));
+        let script = format!(
+            "ulimit -v {}; exec {} --db {} scan tree",
+            megabytes << 10,
+            env!("CARGO_BIN_EXE_dupescan"),
+            env.db().display()
+        );
+        let mut command = env.bare_command("bash");
+        command.args(["-c", &script]);
+        let run = env.finish(command);
+        match run.exit {
+            Some(0) => break,
+            // Not even the program itself could be loaded.
+            Some(127) => continue,
+            _ => refused += 1,
+        }
+        let run = run.code(3);
+        let err = run.err();
+        assert!(
+            err.lines()
+                .last()
+                .is_some_and(|l| l.starts_with("dupescan: ")),
+            "{err}"
+        );
+        assert!(!err.contains("panicked"), "{err}");
+        // Refused if the catalog were damaged.
+        env.run("scan tree").ok();
+        assert_eq!(env.groups(), truth);
+    }
+    assert!(refused > 0, "no limit was too low");
+}
+
+#[test]
 fn a_huge_sparse_file_can_be_interrupted() {
     let env = TestEnv::new();
     env.sparse("tree/a", 1 << 36).sparse("tree/b", 1 << 36);
