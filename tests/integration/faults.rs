@@ -222,6 +222,24 @@ fn a_read_only_catalog_answers_but_is_not_scanned_into() {
 }
 
 #[test]
+fn a_catalog_in_a_folder_without_write_permission_answers_but_is_not_scanned_into() {
+    let env = TestEnv::new();
+    env.file("tree/a", "x").file("tree/b", "x");
+    env.run("scan tree").ok();
+    let before = fs::read(env.db()).unwrap();
+    env.remove("data/catalog.db.lock");
+    env.chmod("data/catalog.db", 0o444).chmod("data", 0o555);
+    let Some(run) = env.run_unprivileged("report --format fdupes") else {
+        skip!("cannot give up the right to write everywhere");
+    };
+    run.ok().says(env.path("tree/a").to_str().unwrap());
+    let message = env.run_unprivileged("scan tree").unwrap().refused(3);
+    assert!(message.contains("catalog.db"), "{message}");
+    assert_eq!(fs::read(env.db()).unwrap(), before);
+    env.chmod("data", 0o755).chmod("data/catalog.db", 0o600);
+}
+
+#[test]
 fn few_file_descriptors_are_enough() {
     let env = TestEnv::new();
     for number in 0..300 {

@@ -285,8 +285,10 @@ fn a_bind_mount_shows_the_same_files_not_copies() {
     let env = TestEnv::new();
     env.file("tree/a", "x")
         .file("tree/real/b", "y")
-        .folder("tree/bound");
-    let script = "mount --bind tree/real tree/bound && $DUPESCAN scan tree && \
+        .folder("tree/bound")
+        .folder("tree/loop");
+    let script = "mount --bind tree/real tree/bound && mount --rbind tree tree/loop && \
+                  $DUPESCAN scan tree && \
                   $DUPESCAN report --format fdupes > groups && $DUPESCAN scan tree";
     let Some(run) = env.run_with_mounts(script) else {
         skip!("mounting is not permitted");
