@@ -107,10 +107,16 @@ impl From<rusqlite::Error> for CatalogError {
 }
 
 impl CatalogError {
-    /// Puts the catalog's path in front of an error that does not name it.
+    /// Puts the catalog's path in front of an error that does not name it. What
+    /// SQLite calls malformed gets a sentence that says what to do.
     #[must_use]
     pub fn at(self, path: &Path) -> Self {
         match self {
+            Self::Sqlite(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) =>
+            {
+                Self::Damaged.at(path)
+            }
             Self::Locked { .. }
             | Self::NotWritable { .. }
             | Self::Missing(_)

@@ -6,7 +6,7 @@ use rusqlite::Connection;
 use super::candidates::SEVERAL_COPIES;
 use super::rows::{signed, unsigned};
 use super::scans::{ScanRow, Stage};
-use super::{CatalogError, ReadOnly};
+use super::{CatalogError, HUGE, ReadOnly};
 
 /// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +15,8 @@ pub enum ShareUnit {
     Folders,
     /// Files with a probe or digest, of those that share their size.
     Files,
-    /// Bytes of files that are resolved, of those that share size and probe.
+    /// Bytes of files that are resolved, and of the saved part of huge ones, of
+    /// those that share size and probe.
     Bytes,
 }
 
@@ -121,10 +122,17 @@ fn hashed(connection: &Connection, wanted: &Wanted) -> rusqlite::Result<(i64, i6
     } else {
         "(files.digest IS NOT NULL OR files.settled_in IS NOT NULL)"
     };
+    let saved = format!(
+        "(SELECT min(saved.offset, files.size) FROM hash_states AS saved
+           WHERE files.size >= {HUGE} AND saved.folder = files.folder AND saved.name = files.name
+             AND saved.size = files.size AND saved.mtime_ns = files.mtime_ns
+             AND saved.ctime_ns = files.ctime_ns AND saved.ino IS files.ino)"
+    );
+    let done = format!("CASE WHEN {resolved} THEN files.size ELSE coalesce({saved}, 0) END");
     sums(
         connection,
         wanted,
-        &format!("sum(files.size) AS total, sum(files.size * {resolved}) AS done"),
+        &format!("sum(files.size) AS total, sum({done}) AS done"),
         "files.probe IS NOT NULL",
         "files.size, files.probe",
     )

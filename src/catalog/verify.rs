@@ -91,7 +91,27 @@ pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
 /// What SQLite's own check complains about; empty when it is content. CHECK
 /// constraints are among the rules, which can be mended.
 pub(super) fn integrity(connection: &Connection) -> rusqlite::Result<Vec<String>> {
-    let mut statement = connection.prepare(&format!("PRAGMA integrity_check({MOST_LINES})"))?;
+    complaints(connection, &format!("PRAGMA integrity_check({MOST_LINES})"))
+}
+
+/// The same for every table but `files`, which is most of a large catalog.
+pub(super) fn integrity_beside_files(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let mut statement = connection
+        .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'files'")?;
+    let tables = statement.query_map([], |row| row.get::<_, String>(0))?;
+    let mut found = Vec::new();
+    for table in tables {
+        let quoted = table?.replace('"', "\"\"");
+        found.append(&mut complaints(
+            connection,
+            &format!("PRAGMA quick_check(\"{quoted}\")"),
+        )?);
+    }
+    Ok(found)
+}
+
+fn complaints(connection: &Connection, check: &str) -> rusqlite::Result<Vec<String>> {
+    let mut statement = connection.prepare(check)?;
     let lines = statement.query_map([], |row| row.get::<_, String>(0))?;
     let lines: Vec<String> = lines.collect::<Result<_, _>>()?;
     Ok(lines

@@ -10,6 +10,7 @@ use indicatif::{MultiProgress, ProgressDrawTarget};
 use super::exit;
 use crate::catalog::{CatalogError, Exclusive, ReadOnly};
 use crate::config::{ColorWhen, Config, Places};
+use crate::scan::ScanError;
 
 /// Columns of a terminal that does not tell.
 const DEFAULT_WIDTH: u16 = 80;
@@ -65,6 +66,19 @@ impl Context {
     /// Puts the catalog's path in front of an error that does not name it.
     pub(super) fn at_catalog(&self, error: CatalogError) -> CatalogError {
         error.at(&self.config.db)
+    }
+
+    /// The same for whatever a command ended with.
+    pub(super) fn name_catalog(&self, error: anyhow::Error) -> anyhow::Error {
+        let error = match error.downcast::<CatalogError>() {
+            Ok(error) => return self.at_catalog(error).into(),
+            Err(other) => other,
+        };
+        match error.downcast::<ScanError>() {
+            Ok(ScanError::Catalog(error)) => self.at_catalog(error).into(),
+            Ok(other) => other.into(),
+            Err(other) => other,
+        }
     }
 
     /// Tells the user something beside the results, unless `-q` was typed.

@@ -10,6 +10,10 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::output;
 use crate::config::{ConfigError, values};
+use crate::platform::Allocator;
+
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator::new(out_of_memory);
 
 /// How the program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,6 +147,16 @@ fn one_line(sentence: &str) -> String {
         }
         line
     })
+}
+
+/// Ends the program with a sentence, without memory and without any lock that
+/// may be held. For the catalog it is like a kill: what was committed stays.
+fn out_of_memory() -> ! {
+    const SENTENCE: &[u8] = b"dupescan: out of memory; nothing that was saved is lost, and \
+        `dupescan resume` goes on with a scan (fewer --workers take less)\n";
+    // Where standard error is closed too, the exit code has to do.
+    rustix::io::write(io::stderr(), SENTENCE).ok();
+    signal_hook::low_level::exit(Exit::CouldNot.code().into())
 }
 
 fn bad_value(error: &clap::Error) -> Option<String> {

@@ -56,7 +56,7 @@ fn execute(cli: Cli) -> anyhow::Result<Exit> {
     };
     let context = Context::new(configure(&cli.global, &command)?, cli.global.quiet);
     logging::start(&context)?;
-    dispatch(&context, command)
+    dispatch(&context, command).map_err(|error| context.name_catalog(error))
 }
 
 fn configure(global: &args::GlobalArgs, command: &Command) -> Result<Config, ConfigError> {

@@ -39,8 +39,27 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Runs a plan and prints its summary.
+    /// Runs a plan and prints its summary. Roots that are offline are named at
+    /// once, for whoever can still plug them in; they decide the exit code.
     pub(super) fn run(&self, catalog: Exclusive, plan: &Plan) -> anyhow::Result<Exit> {
+        for error in plan.refused() {
+            exit::print_line(&error.to_string());
+        }
+        match plan.refused().len() {
+            0 => self.scan(catalog, plan),
+            _ if plan.is_refused() => Ok(Exit::CouldNot),
+            left_out => {
+                let exit = self.scan(catalog, plan)?;
+                let left_out = text::counted(left_out as u64, "root was", "roots were");
+                output::print(&format!(
+                    "{left_out} offline and not scanned (named at the start)\n"
+                ))?;
+                Ok(exit.or(Exit::CouldNot))
+            }
+        }
+    }
+
+    fn scan(&self, catalog: Exclusive, plan: &Plan) -> anyhow::Result<Exit> {
         let progress = Progress::start(&self.context.progress, &self.metrics);
         let outcome = scan::run(
             catalog,

@@ -2,10 +2,12 @@
 
 use std::io;
 
-use rustix::fd::OwnedFd;
+use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::{Errno, retry_on_intr};
 
+use super::fstype::Nature;
 use super::stat::{self, EntryKind, Stat};
+use super::volume_id;
 
 /// A regular file open for reading, together with its state when it was opened.
 #[derive(Debug)]
@@ -52,6 +54,18 @@ impl OpenFile {
         Ok(filled)
     }
 
+    /// Whether the file may have holes, and the system can be trusted to tell
+    /// them from data: less is allocated than it is long.
+    pub fn has_holes(&self) -> bool {
+        self.opened_as.meta.allocated < self.opened_as.meta.size && tells_holes(&self.fd)
+    }
+
+    /// The hole or the data that `offset` lies in. What the system cannot
+    /// tell counts as data.
+    pub fn extent_at(&self, offset: u64) -> Extent {
+        extent_at(&self.fd, offset)
+    }
+
     /// Tells the system that the file will be read from front to back.
     pub fn advise_sequential(&self) {
         advise(&self.fd, Pattern::Sequential);
@@ -61,6 +75,58 @@ impl OpenFile {
     pub fn advise_random(&self) {
         advise(&self.fd, Pattern::Random);
     }
+}
+
+/// A stretch of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// Whether it reads as zeros because nothing was ever written there.
+    pub is_hole: bool,
+    /// Where it ends.
+    pub end: u64,
+}
+
+impl Extent {
+    /// Data to the end of the file.
+    pub const DATA: Self = Self {
+        is_hole: false,
+        end: u64::MAX,
+    };
+}
+
+/// Zeros are only taken for granted where the kernel itself keeps the files.
+/// Servers and FUSE daemons are not asked, and neither is ZFS: before 2.2.2
+/// it called data a hole that was not yet on the disk.
+fn tells_holes(fd: &OwnedFd) -> bool {
+    volume_id::fstype(fd.as_fd())
+        .is_ok_and(|fstype| fstype.nature == Nature::Local && fstype.name != "zfs")
+}
+
+#[cfg(target_os = "linux")]
+fn extent_at(fd: &OwnedFd, offset: u64) -> Extent {
+    use rustix::fs::{SeekFrom, seek};
+    // Reading is by offset, so that moving the descriptor's position is free.
+    match seek(fd, SeekFrom::Data(offset)) {
+        Ok(data) if data > offset => Extent {
+            is_hole: true,
+            end: data,
+        },
+        // No data from here to the end.
+        Err(Errno::NXIO) => Extent {
+            is_hole: true,
+            end: u64::MAX,
+        },
+        Ok(_) => seek(fd, SeekFrom::Hole(offset)).map_or(Extent::DATA, |hole| Extent {
+            is_hole: false,
+            end: hole.max(offset + 1),
+        }),
+        Err(_) => Extent::DATA,
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn extent_at(_fd: &OwnedFd, _offset: u64) -> Extent {
+    Extent::DATA
 }
 
 #[derive(Clone, Copy)]
@@ -99,6 +165,33 @@ mod tests {
         file.write_all(content).unwrap();
         let opened = OpenFile::new(file.try_clone().unwrap().into()).unwrap();
         (opened, file)
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn holes_are_told_from_data() {
+        use std::os::unix::fs::FileExt;
+        const MIB: u64 = 1 << 20;
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(8 * MIB).unwrap();
+        file.write_all_at(b"data", 4 * MIB).unwrap();
+        let opened = OpenFile::new(file.try_clone().unwrap().into()).unwrap();
+        if !opened.extent_at(0).is_hole {
+            eprintln!("SKIPPED: this filesystem does not tell holes");
+            return;
+        }
+        assert!(opened.has_holes());
+        let first = opened.extent_at(0);
+        assert!(first.end <= 4 * MIB && first.end > 3 * MIB, "{first:?}");
+        let data = opened.extent_at(4 * MIB);
+        assert!(
+            !data.is_hole && data.end > 4 * MIB && data.end < 5 * MIB,
+            "{data:?}"
+        );
+        assert!(opened.extent_at(5 * MIB).is_hole);
+        assert_eq!(opened.extent_at(5 * MIB).end, u64::MAX);
+        let (full, _keep) = open(&[1; 10_000]);
+        assert!(!full.extent_at(0).is_hole);
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod dir;
 mod file;
 mod fstype;
 mod listing;
+mod memory;
 mod priority;
 mod resolve;
 mod stat;
@@ -19,8 +20,9 @@ mod volume_id;
 
 pub use buffer::AlignedBuffer;
 pub use dir::{Dir, Links};
-pub use file::OpenFile;
+pub use file::{Extent, OpenFile};
 pub use listing::{Entries, RawEntry};
+pub use memory::Allocator;
 pub use priority::lower_priority;
 pub use stat::{EntryKind, FileId, Stat};
 pub use volume::{Volume, VolumeTable};

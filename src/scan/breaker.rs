@@ -1,7 +1,8 @@
 //! Devices that keep failing. After a run of device-like faults without one
 //! success, nothing more is sent to a device; one item tries it again after a
-//! pause, and if that fails too the device is given up for this run. What was
-//! not done stays pending in the catalog.
+//! pause, and if that fails too the device is given up for this run. So is one
+//! that fails less often, because little was left to do on it, and does not
+//! answer when the stage ends. What was not done stays pending in the catalog.
 
 use std::collections::HashMap;
 
@@ -88,6 +89,17 @@ impl Breakers {
         }
     }
 
+    /// Whether the last operations on a device failed, too few to open its
+    /// breaker.
+    pub(super) fn is_failing(&self, device: VolumeId) -> bool {
+        matches!(self.devices.get(&device), Some(State::Closed(_)))
+    }
+
+    /// Takes in that a device does not answer at all.
+    pub(super) fn give_up(&mut self, device: VolumeId) {
+        self.devices.insert(device, State::GivenUp);
+    }
+
     /// Whether nothing has failed lately, so that nothing need be asked.
     pub(super) fn is_quiet(&self) -> bool {
         self.devices.is_empty()
@@ -149,5 +161,17 @@ mod tests {
         assert_eq!(breakers.failed(DISK, false), Verdict::Held);
         assert!(!breakers.succeeded(DISK, true));
         assert!(!breakers.admits([DISK]));
+    }
+
+    #[test]
+    fn a_few_faults_at_the_end_are_no_success() {
+        let mut breakers = Breakers::default();
+        assert!(!breakers.is_failing(DISK));
+        breakers.failed(DISK, false);
+        assert!(breakers.is_failing(DISK) && !breakers.is_failing(OTHER));
+        breakers.succeeded(DISK, false);
+        assert!(!breakers.is_failing(DISK));
+        breakers.give_up(DISK);
+        assert!(!breakers.is_failing(DISK) && !breakers.admits([DISK]));
     }
 }

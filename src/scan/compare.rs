@@ -16,7 +16,7 @@ use super::shared::Shared;
 use crate::catalog::{FileOutcome, FileResult, HUGE, HashClass, HashState, Record, WorkCopy};
 use crate::fault::{Fault, Step};
 use crate::model::now_ns;
-use crate::platform::{AlignedBuffer, OpenFile};
+use crate::platform::{AlignedBuffer, Extent, OpenFile};
 
 /// Bytes read from each file before the next one's turn.
 pub(super) const CHUNK: usize = 64 * 1024;
@@ -31,6 +31,18 @@ struct Member<'c> {
     /// Its number in the class, and its path, for whoever watches.
     part: usize,
     path: PathBuf,
+    /// The hole or data last met in a sparse file.
+    extent: Extent,
+}
+
+impl Member<'_> {
+    /// Whether a stretch is all hole: zeros that need not be read.
+    fn is_hole(&mut self, offset: u64, length: u64) -> bool {
+        if offset >= self.extent.end {
+            self.extent = self.file.extent_at(offset);
+        }
+        self.extent.is_hole && offset + length <= self.extent.end
+    }
 }
 
 /// Files that agreed in everything read so far.
@@ -117,11 +129,22 @@ impl<'c> Reading<'c> {
                 let saved = self.saved_state(access, copy);
                 by_state.entry(saved).or_default().push(self.members.len());
                 let path = access.absolute(&copy.names[0]).unwrap_or_default();
+                // Looked up at the first chunk; a file without holes never is.
+                let unknown = Extent {
+                    is_hole: false,
+                    end: 0,
+                };
+                let extent = if file.has_holes() {
+                    unknown
+                } else {
+                    Extent::DATA
+                };
                 self.members.push(Member {
                     copy,
                     file,
                     part,
                     path,
+                    extent,
                 });
             }
         }
@@ -275,6 +298,12 @@ impl<'c> Reading<'c> {
     /// Reads a chunk; `false` when the file became shorter.
     fn read(&mut self, member: usize, chunk: &mut [u8], offset: u64) -> io::Result<bool> {
         let length = chunk.len() as u64;
+        if self.members[member].is_hole(offset, length) {
+            chunk.fill(0);
+            self.context.progress(0);
+            self.context.metrics().bytes_hashed.add(length);
+            return Ok(true);
+        }
         if let Some(throttle) = &self.shared.throttle {
             throttle.take(length, self.context.shutdown(), || self.context.progress(0));
         }

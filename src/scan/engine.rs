@@ -2,6 +2,7 @@
 //! what workers report, schedules retries and watches for stalls. It never
 //! blocks in the queue it feeds.
 
+mod trial;
 mod troubles;
 
 use std::collections::HashSet;
@@ -13,7 +14,7 @@ use crossbeam_channel::{Receiver, Select, TrySendError, after, bounded, never};
 
 use super::ScanError;
 use super::breaker::Breakers;
-use super::item::{Item, ItemReport, Work};
+use super::item::{Failure, Item, ItemReport, Work};
 use super::limits::Limits;
 use super::metrics::Metrics;
 use super::pool::{Done, Job, Pool};
@@ -94,6 +95,9 @@ pub(super) struct Engine {
     lead: ScanId,
     retries: RetryQueue,
     breakers: Breakers,
+    /// What is out of attempts on devices that nothing was read from since:
+    /// decided about when the stage ends.
+    suspects: Vec<(Work, Failure)>,
     in_flight: usize,
     /// Whether the queue took a job when it was last offered one.
     was_fed: bool,
@@ -131,6 +135,7 @@ impl Engine {
             lead: shared.lead,
             retries: RetryQueue::default(),
             breakers: Breakers::default(),
+            suspects: Vec::new(),
             in_flight: 0,
             was_fed: false,
             warned: HashSet::new(),
@@ -152,6 +157,10 @@ impl Engine {
             }
             next = self.offer(next)?;
             if next.is_none() && self.in_flight == 0 && self.retries.is_empty() {
+                if !self.suspects.is_empty() {
+                    self.judge_suspects(source)?;
+                    continue;
+                }
                 // What a failed device owes would be found pending for ever.
                 if self.findings.given_up.is_empty() && source.refill()? {
                     continue;

@@ -41,7 +41,7 @@ pub enum ScanError {
         source: io::Error,
     },
     /// A known root is not there.
-    #[error("the root {} is offline: {reason}; nothing was changed", path.display())]
+    #[error("the root {} is offline: {reason}; nothing of it was changed", path.display())]
     Offline {
         /// The root.
         path: PathBuf,
@@ -72,6 +72,12 @@ pub enum ScanError {
 }
 
 impl ScanError {
+    /// Whether it concerns one root, so that others can be scanned all the
+    /// same: a dead disk must not keep a nightly job from the healthy ones.
+    pub(super) fn is_of_one_root(&self) -> bool {
+        matches!(self, Self::Offline { .. } | Self::Unreadable { .. })
+    }
+
     /// Whether the user asked for something impossible, rather than something
     /// failing.
     pub fn is_usage(&self) -> bool {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::ScanError;
 use super::notice::Notice;
 use super::options::{Mode, ScanOptions};
-use super::presence::{check_inner, examine, online_state, outermost, resolve, resolve_all};
+use super::presence::{Refused, examine, locate, online_state, outermost, resolve};
 use super::scope::Scope;
 use super::shared::volume_row;
 use super::sources::Seeds;
@@ -57,6 +57,8 @@ pub struct Plan {
     pub(super) allow_empty: bool,
     /// Only files of these sizes, for a retry of particular files.
     pub(super) sizes: Option<Vec<u64>>,
+    /// What was asked for and cannot be scanned now.
+    pub(super) refused: Refused,
 }
 
 impl Plan {
@@ -70,13 +72,18 @@ impl Plan {
         catalog.mark_orphans()?;
         let volumes = VolumeTable::new();
         let known = catalog.roots()?;
+        let mut refused = Refused::default();
+        let mut paths = Vec::new();
+        for path in &request.paths {
+            paths.extend(refused.keep(resolve(path, &known))?);
+        }
         let mut found = Vec::new();
-        for path in outermost(resolve_all(&request.paths, &known)?) {
-            let (_, volume) = examine(&path, &known, request, &volumes)?;
-            if !request.allow_empty {
-                check_inner(&path, &known, &volumes)?;
-            }
-            found.push((path, volume));
+        for path in outermost(paths) {
+            let volume = refused.keep(locate(&path, &known, request, &volumes))?;
+            found.extend(volume.map(|volume| (path, volume)));
+        }
+        if found.is_empty() {
+            return Ok(Self::without_roots(refused));
         }
         let algorithm = choose_algorithm(catalog, request.options.algorithm, notify)?;
         let mut roots = Vec::new();
@@ -91,6 +98,7 @@ impl Plan {
             options: request.options.clone(),
             allow_empty: request.allow_empty,
             sizes: None,
+            refused,
         })
     }
 
@@ -106,12 +114,16 @@ impl Plan {
         let volumes = VolumeTable::new();
         let known = catalog.roots()?;
         let mut roots = Vec::new();
+        let mut refused = Refused::default();
         for scan in scans {
             let Some(root) = known.iter().find(|root| root.id == scan.root) else {
                 continue;
             };
-            resolve(&root.path, &known)?;
-            let (_, volume) = examine(&root.path, &known, &request, &volumes)?;
+            let examined = resolve(&root.path, &known)
+                .and_then(|path| examine(&path, &known, &request, &volumes));
+            let Some((_, volume)) = refused.keep(examined)? else {
+                continue;
+            };
             let volume = catalog.register_volume(&volume_row(&volume))?;
             let path = super::access::join(&root.path, &scan.subpath);
             let placement = catalog.place(&path, volume)?;
@@ -128,6 +140,7 @@ impl Plan {
             options: request.options,
             allow_empty: false,
             sizes: None,
+            refused,
         })
     }
 
@@ -139,10 +152,9 @@ impl Plan {
         faults: &[FaultEntry],
     ) -> Result<Self, ScanError> {
         if let Err(reason) = online_state(root, &VolumeTable::new()) {
-            return Err(ScanError::Offline {
-                path: root.path.clone(),
-                reason,
-            });
+            let path = root.path.clone();
+            let offline = ScanError::Offline { path, reason };
+            return Ok(Self::without_roots(Refused(vec![offline])));
         }
         let reader = catalog.reader()?;
         let options = ScanOptions {
@@ -181,7 +193,29 @@ impl Plan {
             options,
             allow_empty: false,
             sizes: (!is_listing).then_some(sizes),
+            refused: Refused::default(),
         })
+    }
+
+    /// Nothing to do, since nothing that was asked for can be scanned.
+    fn without_roots(refused: Refused) -> Self {
+        Self {
+            roots: Vec::new(),
+            options: ScanOptions::default(),
+            allow_empty: false,
+            sizes: None,
+            refused,
+        }
+    }
+
+    /// Why some of the roots asked for are left out: they are offline.
+    pub fn refused(&self) -> &[ScanError] {
+        &self.refused.0
+    }
+
+    /// Whether none of the roots asked for can be scanned.
+    pub fn is_refused(&self) -> bool {
+        self.roots.is_empty() && !self.refused.0.is_empty()
     }
 }
 
@@ -236,7 +270,9 @@ pub fn retries(
 /// Makes sure that folders to be scanned are there, before a catalog is
 /// created for them.
 pub fn check_paths(paths: &[PathBuf]) -> Result<(), ScanError> {
-    resolve_all(paths, &[]).map(drop)
+    paths
+        .iter()
+        .try_for_each(|path| resolve(path, &[]).map(drop))
 }
 
 fn check_globs(options: &ScanOptions) -> Result<(), ScanError> {

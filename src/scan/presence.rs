@@ -10,12 +10,34 @@ use super::plan::Request;
 use crate::catalog::RootRow;
 use crate::platform::{Dir, EntryKind, Volume, VolumeTable};
 
-/// Absolute paths without links. A path that is gone is an offline root if
-/// the catalog knows it, and a mistake otherwise.
-pub(super) fn resolve_all(paths: &[PathBuf], known: &[RootRow]) -> Result<Vec<PathBuf>, ScanError> {
-    paths.iter().map(|path| resolve(path, known)).collect()
+/// What cannot be scanned now, beside what can.
+#[derive(Debug, Default)]
+pub(super) struct Refused(pub(super) Vec<ScanError>);
+
+impl Refused {
+    /// Passes on what can be scanned, and keeps what concerns one root only.
+    pub(super) fn keep<T>(&mut self, found: Result<T, ScanError>) -> Result<Option<T>, ScanError> {
+        match found {
+            Ok(found) => Ok(Some(found)),
+            Err(error) if error.is_of_one_root() => {
+                self.0.push(error);
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether the root was named already.
+    pub(super) fn names(&self, root: &Path) -> bool {
+        self.0.iter().any(|error| match error {
+            ScanError::Offline { path, .. } | ScanError::Unreadable { path, .. } => path == root,
+            _ => false,
+        })
+    }
 }
 
+/// An absolute path without links. One that is gone is an offline root if the
+/// catalog knows it, and a mistake otherwise.
 pub(super) fn resolve(path: &Path, known: &[RootRow]) -> Result<PathBuf, ScanError> {
     let found = path.canonicalize();
     match found.and_then(|found| Ok((found.metadata()?.is_dir(), found))) {
@@ -50,6 +72,21 @@ pub(super) fn outermost(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
         }
     }
     kept
+}
+
+/// Makes sure that a folder to be scanned, and the roots inside it, are what
+/// they were.
+pub(super) fn locate(
+    path: &Path,
+    known: &[RootRow],
+    request: &Request,
+    volumes: &VolumeTable,
+) -> Result<Arc<Volume>, ScanError> {
+    let (_, volume) = examine(path, known, request, volumes)?;
+    if !request.allow_empty {
+        check_inner(path, known, volumes)?;
+    }
+    Ok(volume)
 }
 
 /// Opens a folder to be scanned and makes sure that it is what it was.
@@ -98,11 +135,7 @@ pub(super) fn examine(
 
 /// Makes sure that the roots inside `path`, which become part of it, are
 /// there: an absorbed root is believed like any other folder.
-pub(super) fn check_inner(
-    path: &Path,
-    known: &[RootRow],
-    volumes: &VolumeTable,
-) -> Result<(), ScanError> {
+fn check_inner(path: &Path, known: &[RootRow], volumes: &VolumeTable) -> Result<(), ScanError> {
     let is_inner = |root: &&RootRow| root.path != path && root.path.starts_with(path);
     for root in known.iter().filter(is_inner) {
         if let Err(reason) = online_state(root, volumes) {

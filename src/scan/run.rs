@@ -453,6 +453,7 @@ fn open_roots(
                 catalog.rehome(root.id, volume)?;
                 open.insert(root.id, open_root(dir, &root, plan)?);
             }
+            Err(_) if plan.refused.names(&root.path) => {}
             Err(reason) => notify(Notice::PartnerOffline(root.path, reason)),
         }
     }

@@ -181,8 +181,7 @@ def dying_disk(context, name, seconds):
         f"{flagged} flagged removed, {live} of {before} files kept, {other} of 60 of the other root listed, exit {done.code} "
         f"after {done.seconds:.1f} s, {len(sentences)} sentence{'s' if len(sentences) != 1 else ''}, {rows} error rows; back again: "
         f"scan ends with {resumed.code}, catalog {'sound' if sound else 'UNSOUND'}",
-        "0 flagged removed, exit 3, one sentence, at most 40 error rows",
-        # A root that is offline from the start refuses the whole command.
-        flagged == 0 and live == before and done.code == 3 and len(sentences) == 1 and rows <= 40 and (other == 60 or not seconds)
+        "0 flagged removed, exit 3, one sentence, at most 40 error rows, the other root scanned",
+        flagged == 0 and live == before and done.code == 3 and len(sentences) == 1 and rows <= 40 and other == 60
         and resumed.code == 0 and sound,
     )

@@ -1,6 +1,9 @@
 //! A device that fails every read: the scan stops, nothing is removed, no
 //! flood of errors is kept, and a resume goes on once it is back.
 
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
 use crate::env::{TestEnv, skip};
 use crate::oracle;
 use crate::run::Run;
@@ -9,8 +12,12 @@ const FILES: usize = 60;
 
 /// Pairs of equal files, all of one size, so that every one is opened.
 fn tree() -> TestEnv {
+    tree_of(FILES)
+}
+
+fn tree_of(files: usize) -> TestEnv {
     let env = TestEnv::new();
-    for number in 0..FILES {
+    for number in 0..files {
         env.random(format!("disk/{number}"), number as u64 / 2, 20_000);
     }
     env
@@ -18,10 +25,19 @@ fn tree() -> TestEnv {
 
 /// A scan in which every read below `disk` fails.
 fn scan_failing_disk(env: &TestEnv, line: &str) -> Option<Run> {
+    scan_failing(env, &[], line)
+}
+
+/// The same, where listing some other folders fails as well.
+fn scan_failing(env: &TestEnv, folders: &[&Path], line: &str) -> Option<Run> {
     let mut traced = env.bare_command("strace");
     traced
-        .args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=pread64"])
-        .args(["-e", "inject=pread64:error=EIO"]);
+        .args(["-f", "-qq", "-o", "/dev/null"])
+        .args(["-e", "trace=pread64,getdents64"])
+        .args(["-e", "inject=pread64,getdents64:error=EIO"]);
+    for folder in folders {
+        traced.arg("-P").arg(folder);
+    }
     for number in 0..FILES {
         traced.arg("-P").arg(env.path(format!("disk/{number}")));
     }
@@ -73,4 +89,39 @@ fn roots_on_other_devices_go_on() {
     );
     assert_eq!(complete, other.path().as_os_str().as_encoded_bytes());
     assert_eq!(env.report("")["totals"]["groups"], 1);
+}
+
+/// The topmost folder of the filesystem that a folder lies on.
+fn mount_point(folder: &Path) -> &Path {
+    let device = |path: &Path| path.metadata().unwrap().dev();
+    let mut above = folder.ancestors();
+    let top = above.find(|path| path.parent().is_none_or(|up| device(up) != device(folder)));
+    top.unwrap()
+}
+
+#[test]
+fn a_device_that_dies_near_the_end_is_given_up_too() {
+    let env = tree_of(6);
+    let disk = env.path("disk");
+    let Some(run) = scan_failing(&env, &[mount_point(&disk)], "scan disk --backoff 10ms") else {
+        skip!("no strace to inject errors with");
+    };
+    run.code(3).mentions("keeps failing");
+    assert_eq!(env.sql::<i64>("SELECT count(*) FROM faults"), 0);
+    assert_eq!(env.sql::<String>("SELECT state FROM scans"), "interrupted");
+    env.run("resume").ok();
+    assert_eq!(env.groups(), oracle::groups(&env.path(""), &["disk"]));
+}
+
+#[test]
+fn a_few_bad_files_at_the_end_of_a_device_that_answers_are_errors() {
+    let env = tree_of(6);
+    let Some(run) = scan_failing_disk(&env, "scan disk --backoff 10ms") else {
+        skip!("no strace to inject errors with");
+    };
+    run.code(1);
+    assert_eq!(env.sql::<i64>("SELECT count(*) FROM faults"), 6);
+    assert_eq!(env.sql::<String>("SELECT state FROM scans"), "complete");
+    env.run("retry").ok();
+    assert_eq!(env.groups(), oracle::groups(&env.path(""), &["disk"]));
 }

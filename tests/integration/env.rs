@@ -11,9 +11,9 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::fs::{self, File, FileTimes, OpenOptions};
-use std::io::{Seek, SeekFrom, Write};
+use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -171,11 +171,23 @@ impl TestEnv {
 
     /// Changes one byte in place.
     pub(crate) fn flip(&self, path: impl AsRef<Path>, offset: u64) -> &Self {
-        let path = self.path(path);
-        let byte = fs::read(&path).unwrap()[usize::try_from(offset).unwrap()];
-        let mut file = OpenOptions::new().write(true).open(path).unwrap();
-        file.seek(SeekFrom::Start(offset)).unwrap();
-        file.write_all(&[!byte]).unwrap();
+        let mut byte = [0];
+        let file = File::open(self.path(path.as_ref())).unwrap();
+        file.read_exact_at(&mut byte, offset).unwrap();
+        self.write_at(path, offset, [!byte[0]])
+    }
+
+    /// Writes into a file in place; a hole stays one on both sides.
+    pub(crate) fn write_at(
+        &self,
+        path: impl AsRef<Path>,
+        offset: u64,
+        content: impl AsRef<[u8]>,
+    ) -> &Self {
+        let file = OpenOptions::new().write(true).open(self.path(path));
+        file.unwrap()
+            .write_all_at(content.as_ref(), offset)
+            .unwrap();
         self.wrote()
     }
 

@@ -222,6 +222,24 @@ fn a_read_only_catalog_answers_but_is_not_scanned_into() {
 }
 
 #[test]
+fn a_catalog_in_a_folder_without_write_permission_answers_but_is_not_scanned_into() {
+    let env = TestEnv::new();
+    env.file("tree/a", "x").file("tree/b", "x");
+    env.run("scan tree").ok();
+    let before = fs::read(env.db()).unwrap();
+    env.remove("data/catalog.db.lock");
+    env.chmod("data/catalog.db", 0o444).chmod("data", 0o555);
+    let Some(run) = env.run_unprivileged("report --format fdupes") else {
+        skip!("cannot give up the right to write everywhere");
+    };
+    run.ok().says(env.path("tree/a").to_str().unwrap());
+    let message = env.run_unprivileged("scan tree").unwrap().refused(3);
+    assert!(message.contains("catalog.db"), "{message}");
+    assert_eq!(fs::read(env.db()).unwrap(), before);
+    env.chmod("data", 0o755).chmod("data/catalog.db", 0o600);
+}
+
+#[test]
 fn few_file_descriptors_are_enough() {
     let env = TestEnv::new();
     for number in 0..300 {
@@ -240,6 +258,51 @@ fn few_file_descriptors_are_enough() {
     command.args(["-c", &script]);
     env.finish(command).ok();
     assert_eq!(env.groups(), oracle::groups(&env.path(""), &["tree"]));
+}
+
+#[test]
+fn little_memory_is_one_sentence_never_an_abort() {
+    let env = TestEnv::new();
+    for number in 0..2_000 {
+        let content = [b'x'; 1_000];
+        env.file(
+            format!("tree/{}/{number}", number % 100),
+            &content[..100 + number % 900],
+        );
+    }
+    let truth = oracle::groups(&env.path(""), &["tree"]);
+    let mut refused = 0;
+    for megabytes in (24..=160).step_by(12) {
+        env.use_db(&format!("data/{megabytes}.db"));
+        let script = format!(
+            "ulimit -v {}; exec {} --db {} scan tree",
+            megabytes << 10,
+            env!("CARGO_BIN_EXE_dupescan"),
+            env.db().display()
+        );
+        let mut command = env.bare_command("bash");
+        command.args(["-c", &script]);
+        let run = env.finish(command);
+        match run.exit {
+            Some(0) => break,
+            // Not even the program itself could be loaded.
+            Some(127) => continue,
+            _ => refused += 1,
+        }
+        let run = run.code(3);
+        let err = run.err();
+        assert!(
+            err.lines()
+                .last()
+                .is_some_and(|l| l.starts_with("dupescan: ")),
+            "{err}"
+        );
+        assert!(!err.contains("panicked"), "{err}");
+        // Refused if the catalog were damaged.
+        env.run("scan tree").ok();
+        assert_eq!(env.groups(), truth);
+    }
+    assert!(refused > 0, "no limit was too low");
 }
 
 #[test]

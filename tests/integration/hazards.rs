@@ -144,7 +144,7 @@ fn retry_lists_a_folder_inside_another_once() {
 fn an_unreadable_folder_does_not_keep_a_resumed_scan_of_two_roots_going() {
     let env = TestEnv::new();
     for name in ["a/1", "a/2", "b/1", "b/2"] {
-        env.sparse(name, 3_000_000);
+        env.file(name, vec![7; 3_000_000]);
     }
     // So that there is a catalog to look into.
     env.folder("c").run("scan c").ok();
@@ -166,8 +166,9 @@ fn folders_that_changed_their_kind_since_the_stop_are_no_errors() {
     for n in 0..40 {
         env.file(format!("tree/{n}/x/y"), "same");
     }
-    env.sparse("tree/1/big", 3_000_000)
-        .sparse("tree/2/big", 3_000_000);
+    for name in ["tree/1/big", "tree/2/big"] {
+        env.file(name, vec![7; 500_000]);
+    }
     env.folder("c").run("scan c").ok();
     let mut scan = env.start("scan --bwlimit 300k tree");
     scan.wait_until(|| env.sql::<i64>("SELECT count(*) FROM scans WHERE stage = 'hash'") == 1);

@@ -21,6 +21,7 @@ mod hazards;
 mod layers;
 mod metrics;
 mod names;
+mod offline;
 mod oracle;
 mod properties;
 mod purge;

@@ -285,8 +285,10 @@ fn a_bind_mount_shows_the_same_files_not_copies() {
     let env = TestEnv::new();
     env.file("tree/a", "x")
         .file("tree/real/b", "y")
-        .folder("tree/bound");
-    let script = "mount --bind tree/real tree/bound && $DUPESCAN scan tree && \
+        .folder("tree/bound")
+        .folder("tree/loop");
+    let script = "mount --bind tree/real tree/bound && mount --rbind tree tree/loop && \
+                  $DUPESCAN scan tree && \
                   $DUPESCAN report --format fdupes > groups && $DUPESCAN scan tree";
     let Some(run) = env.run_with_mounts(script) else {
         skip!("mounting is not permitted");
@@ -412,4 +414,27 @@ fn the_catalog_is_private() {
     env.run("scan tree").ok();
     let mode = env.db().metadata().unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn holes_are_hashed_without_being_read() {
+    const SIZE: u64 = 300 << 20;
+    let env = TestEnv::new();
+    for name in ["tree/a", "tree/b", "tree/written", "tree/other"] {
+        env.sparse(name, SIZE);
+    }
+    env.write_at("tree/written", SIZE / 3, "\0")
+        .write_at("tree/other", SIZE / 2, "x");
+    env.run("scan tree").ok();
+    let same: &[&str] = &["tree/a", "tree/b", "tree/written"];
+    assert_eq!(env.groups(), expected(&[same]));
+    // sha256sum of 300 MiB of zeros.
+    let digest = "17a88af83717f68b8bd97873ffcf022c8aed703416fe9b08e0fa9e3287692bf0";
+    assert_eq!(env.report("")["groups"][0]["digest"], digest);
+    let fstype: String = env.sql("SELECT fstype FROM volumes");
+    if !["ext4", "xfs", "btrfs", "tmpfs", "overlay"].contains(&fstype.as_str()) {
+        skip!("holes of {fstype} are not relied on");
+    }
+    let read = env.last_scan("bytes_read");
+    assert!(read < 1 << 20, "{read} bytes read");
 }

@@ -144,6 +144,68 @@ fn a_damaged_page_is_found_before_anything_is_changed() {
     }
 }
 
+/// A catalog too large to be checked as a whole before it is changed, by rows
+/// of files that are long gone.
+fn scanned_large() -> TestEnv {
+    let env = scanned();
+    spoil(
+        &env,
+        "INSERT INTO folders (id, root, parent, name, volume, first_scan, removed_in)
+         VALUES (4711, 1, 1, x'61', 1, 1, 1);
+         WITH RECURSIVE n (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM n WHERE n < 40000)
+         INSERT INTO files (folder, name, size, allocated, mtime_ns, ctime_ns, nlink, first_scan, removed_in)
+         SELECT 4711, CAST(printf('%0250d', n) AS BLOB), 1, 1, 0, 0, 1, 1, 1 FROM n;
+         PRAGMA wal_checkpoint(TRUNCATE)",
+    );
+    env.run("verify").ok();
+    assert!(fs::metadata(env.db()).unwrap().len() > 9 << 20);
+    env
+}
+
+/// Makes a page unreadable; returns the whole catalog.
+fn damage(env: &TestEnv, page: usize) -> Vec<u8> {
+    let mut bytes = fs::read(env.db()).unwrap();
+    let start = (page - 1) * 8192;
+    bytes[start..start + 64].fill(0xff);
+    fs::write(env.db(), &bytes).unwrap();
+    env.catalog_is_broken_on_purpose();
+    bytes
+}
+
+#[test]
+fn a_large_catalog_is_checked_beside_its_files_before_it_is_changed() {
+    let env = scanned_large();
+    let page: i64 = env.sql("SELECT rootpage FROM sqlite_schema WHERE name = 'folders'");
+    let bytes = damage(&env, usize::try_from(page).unwrap());
+    for line in ["scan tree", "purge", "forget tree"] {
+        let message = env.run(line).refused(3);
+        assert!(message.contains("damaged"), "{message}");
+        assert!(fs::read(env.db()).unwrap() == bytes, "{line} changed it");
+    }
+    fs::write(env.db(), &bytes[..9 << 20]).unwrap();
+    let message = env.run("scan tree").refused(3);
+    assert!(message.contains("damaged"), "{message}");
+    assert_eq!(fs::metadata(env.db()).unwrap().len(), 9 << 20);
+}
+
+#[test]
+fn damage_met_on_the_way_is_one_sentence_that_names_the_catalog() {
+    let env = scanned_large();
+    damage(&env, 600);
+    env.file("tree/new", "x");
+    for line in ["scan tree", "report", "purge", "verify --repair"] {
+        let run = env.run(line);
+        if line.starts_with("verify") {
+            assert!(matches!(run.exit, Some(1 | 3)), "{}", run.describe());
+            continue;
+        }
+        let run = run.code(3);
+        let (name, err) = (env.db().display().to_string(), run.err());
+        let about = |line: &&str| line.contains(&name) && line.contains("damaged and cannot");
+        assert_eq!(err.lines().filter(about).count(), 1, "{}", run.describe());
+    }
+}
+
 #[test]
 fn messages_about_a_broken_catalog_say_what_it_is() {
     let env = TestEnv::new();
@@ -152,7 +214,10 @@ fn messages_about_a_broken_catalog_say_what_it_is() {
         ("not-a-database", "not a database"),
         ("foreign", "not a dupescan catalog"),
         ("newer", "newer dupescan"),
-        ("truncated", "malformed"),
+        (
+            "truncated",
+            "damaged and cannot be repaired: restore a backup",
+        ),
     ] {
         env.use_db(&format!("data/{name}.db"))
             .catalog_is_broken_on_purpose();

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::{Engine, Source};
+use super::{Engine, Source, trial};
 use crate::catalog::{FaultRecord, Record};
 use crate::fault::{Fault, Step};
 use crate::model::{ScanId, Timestamp, VolumeId};
@@ -64,12 +64,7 @@ impl Engine {
                 };
                 self.retries.add_after(trial, TRIAL_PAUSE);
             }
-            Verdict::GivenUp => {
-                events::breaker_give_up(volume, path, fault);
-                self.findings
-                    .given_up
-                    .push((volume, path.to_owned(), fault.clone()));
-            }
+            Verdict::GivenUp => self.note_given_up(volume, path, fault),
         }
         true
     }
@@ -89,18 +84,72 @@ impl Engine {
                 self.retries.add(work, self.limits.backoff);
                 Ok(())
             }
-            _ => {
-                events::item_failed(&failure.path, &failure.fault, work.failed + 1);
-                let scan = self.scan_of(&work.item);
-                self.record_in(
-                    scan,
-                    failure.place,
-                    failure.fault,
-                    work.failed + 1,
-                    first_failure,
-                )
+            // Fewer than open the breaker, but perhaps all that was left.
+            _ if failure.fault.is_device_like() && self.breakers.is_failing(failure.volume) => {
+                let work = Work {
+                    first_failure: Some(first_failure),
+                    ..work.clone()
+                };
+                self.suspects.push((work, failure));
+                Ok(())
+            }
+            _ => self.bury(work, failure, first_failure),
+        }
+    }
+
+    /// Makes a failure out of attempts a dead letter.
+    fn bury(
+        &mut self,
+        work: &Work,
+        failure: Failure,
+        first_at: Timestamp,
+    ) -> Result<(), ScanError> {
+        let attempts = work.failed + 1;
+        events::item_failed(&failure.path, &failure.fault, attempts);
+        let scan = self.scan_of(&work.item);
+        self.record_in(scan, failure.place, failure.fault, attempts, first_at)
+    }
+
+    /// Decides about what failed last on its device: dead letters, or pending
+    /// work of a device that is gone.
+    pub(super) fn judge_suspects(&mut self, source: &mut dyn Source) -> Result<(), ScanError> {
+        for (work, failure) in std::mem::take(&mut self.suspects) {
+            if self.is_gone(failure.volume, &failure.path) {
+                self.hold(&work, source);
+            } else {
+                let first_at = work.first_failure.unwrap_or_else(Timestamp::now);
+                self.bury(&work, failure, first_at)?;
             }
         }
+        Ok(())
+    }
+
+    /// Whether a device on which the last operations failed does not answer
+    /// at all; it is given up then.
+    fn is_gone(&mut self, volume: VolumeId, path: &Path) -> bool {
+        if !self.breakers.is_failing(volume) {
+            return !self.breakers.admits([volume]);
+        }
+        match trial::ask(path, &self.shutdown) {
+            trial::Answer::Works => {
+                self.breakers.succeeded(volume, false);
+                false
+            }
+            // The stage ends as interrupted; what is pending stays so.
+            trial::Answer::Stopped => true,
+            trial::Answer::Fails(fault) => {
+                self.breakers.give_up(volume);
+                self.note_given_up(volume, path, &fault);
+                true
+            }
+        }
+    }
+
+    fn note_given_up(&mut self, volume: VolumeId, path: &Path, fault: &Fault) {
+        events::breaker_give_up(volume, path, fault);
+        self.findings
+            .given_up
+            .push((volume, path.to_owned(), fault.clone()));
     }
 
     /// Makes a place a dead letter.
