@@ -72,9 +72,12 @@ function drawHeader(header, totals, report) {
   const figures = [
     ["Groups", grouped(totals.groups), "sets of files with the same content"],
     ["Copies", grouped(totals.copies), "files in those groups; hard links count once"],
-    ["Folders", grouped(report.files.filter((count) => count > 0).length), "folders that hold such a file"],
     ["Undetermined", grouped(totals.undetermined), "files neither known duplicate nor known unique"],
   ];
+  if (report.groups === totals.groups) {
+    const folders = report.files.filter((count) => count > 0).length;
+    figures.splice(2, 0, ["Folders", grouped(folders), "folders that hold such a file"]);
+  }
   byId("figures").replaceChildren(...figures.map(figure));
   drawNotices(header, totals, report);
 }

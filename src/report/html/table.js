@@ -2,8 +2,9 @@
 // An opened group is followed by a row for each copy and each further name.
 
 const SPARE_ROWS = 8;
-// Beyond this browsers stop growing elements, and scrolling is scaled.
-const TALLEST = 12_000_000;
+// Beyond some millions of pixels browsers stop growing elements; from here on
+// scrolling is scaled.
+const TALLEST = 5_000_000;
 // Width of a character in a folder's path.
 const CHARACTER = 7.3;
 

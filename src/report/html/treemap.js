@@ -55,7 +55,7 @@ class Treemap {
     const { report } = this;
     const items = report.children[folder].map((child) => {
       const end = report.settle(child);
-      return { kind: "folder", folder: end, weight: report.total[child], label: report.folderPath(end, folder), type: report.mainType(child) };
+      return { kind: "folder", folder: end, weight: report.total[child], label: report.folderPath(end, folder || -1), type: report.mainType(child) };
     });
     if (report.own[folder] > 0) {
       const label = counted(report.files[folder], "file here", "files here");
@@ -103,7 +103,8 @@ class Treemap {
     const action = { folder: "opens the folder", files: "opens the files", file: "shows the group", rest: "opens what is smaller" }[item.kind];
     cell.setAttribute("aria-label", `${item.label}, ${humanSize(item.weight)}, ${share} of what is shown; ${action}`);
     cell.title = `${item.label}\n${humanSize(item.weight)} · ${share}`;
-    if (item.kind === "folder" && box.width > 90 && box.height > 90) cell.append(this.preview(item.folder, box, 44, false));
+    cell.classList.toggle("slim", box.width < 76);
+    if (this.hasFolders(item) && box.width > 90 && box.height > 90) cell.append(this.preview(item.folder, box, 44, false));
     return cell;
   }
 
@@ -124,8 +125,12 @@ class Treemap {
     place(part, box);
     if (box.width > 60 && box.height > 24) part.textContent = item.label;
     const isLarge = box.width > 90 && box.height > 70;
-    if (item.kind === "folder" && isLarge && !isDeepest) part.append(this.preview(item.folder, box, 22, true));
+    if (this.hasFolders(item) && isLarge && !isDeepest) part.append(this.preview(item.folder, box, 22, true));
     return part;
+  }
+
+  hasFolders(item) {
+    return item.kind === "folder" && this.report.children[item.folder].length > 0;
   }
 
   sum() {
@@ -153,7 +158,7 @@ class Treemap {
     const before = this.levels[index - 1];
     if (!before) return level.folder === 0 ? "All folders" : this.report.folderPath(level.folder);
     if (level.from > 0) return "smaller";
-    return level.folder === before.folder ? "files" : this.report.folderPath(level.folder, before.folder);
+    return level.folder === before.folder ? "files" : this.report.folderPath(level.folder, before.folder || -1);
   }
 
   activate(cell) {
