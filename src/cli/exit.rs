@@ -260,7 +260,7 @@ mod tests {
         );
         assert_eq!(
             message(&["report", "--format"]).unwrap(),
-            "--format needs a value: expected table, json, jsonl, csv or fdupes"
+            "--format needs a value: expected table, json, jsonl, csv, fdupes or html"
         );
     }
 

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::args::ReportArgs;
+use super::args::{ReportArgs, ReportFormat};
 use super::check::Checker;
 use super::context::Context;
 use super::exit::{self, Exit};
@@ -15,6 +15,12 @@ use crate::report::{Format, Header, Render, Style, renderer, text};
 
 pub(super) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> {
     args.check()?;
+    if args.format == ReportFormat::Html && args.output.is_none() && context.terminal {
+        return Err(exit::usage(
+            "an HTML report is a page for a browser, not for a terminal: name a file, \
+             for instance --output dupes.html",
+        ));
+    }
     let catalog = context.catalog()?;
     let at_catalog = |error| context.at_catalog(error);
     let header = header(&catalog).map_err(at_catalog)?;

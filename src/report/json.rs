@@ -62,13 +62,24 @@ impl<W: Write> Render for Json<W> {
 
 /// Writes one value on one line, without a newline.
 pub(crate) fn write_value<W: Write>(out: &mut W, value: &impl Serialize) -> io::Result<()> {
-    let mut serializer = serde_json::Serializer::with_formatter(out, Disarming);
+    write_escaping(out, value, is_hazardous)
+}
+
+/// Writes one value with certain characters of the basic plane as `\u…`.
+pub(super) fn write_escaping<W: Write>(
+    out: &mut W,
+    value: &impl Serialize,
+    is_unwanted: fn(char) -> bool,
+) -> io::Result<()> {
+    let mut serializer = serde_json::Serializer::with_formatter(out, Disarming { is_unwanted });
     Ok(value.serialize(&mut serializer)?)
 }
 
-/// Compact JSON in which no hazardous character is raw: readers get the same
+/// Compact JSON in which no unwanted character is raw: readers get the same
 /// string, and a terminal or a splitter at U+2028 sees nothing to obey.
-struct Disarming;
+struct Disarming {
+    is_unwanted: fn(char) -> bool,
+}
 
 impl Formatter for Disarming {
     fn write_string_fragment<W: Write + ?Sized>(
@@ -77,7 +88,7 @@ impl Formatter for Disarming {
         fragment: &str,
     ) -> io::Result<()> {
         let mut rest = fragment;
-        while let Some((at, hazard)) = rest.char_indices().find(|&(_, c)| is_hazardous(c)) {
+        while let Some((at, hazard)) = rest.char_indices().find(|&(_, c)| (self.is_unwanted)(c)) {
             CompactFormatter.write_string_fragment(out, &rest[..at])?;
             write!(out, "\\u{:04x}", u32::from(hazard))?;
             rest = &rest[at + hazard.len_utf8()..];
@@ -184,8 +195,9 @@ impl<'a> LinkJson<'a> {
     }
 }
 
+/// The sums under a report.
 #[derive(Serialize)]
-struct TotalsJson {
+pub(super) struct TotalsJson {
     groups: u64,
     copies: u64,
     reclaimable: u64,
@@ -193,7 +205,7 @@ struct TotalsJson {
 }
 
 impl TotalsJson {
-    fn new(totals: &Totals) -> Self {
+    pub(super) fn new(totals: &Totals) -> Self {
         Self {
             groups: totals.groups,
             copies: totals.copies,

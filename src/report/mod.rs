@@ -6,6 +6,7 @@ mod columns;
 mod csv;
 mod encode;
 mod fdupes;
+mod html;
 mod json;
 mod jsonl;
 mod table;
@@ -36,16 +37,19 @@ pub enum Format {
     Csv,
     /// One path a line and a blank line between groups, as fdupes prints them.
     Fdupes,
+    /// One self-contained page for a browser.
+    Html,
 }
 
 impl Format {
     /// Every format, in the order in which help and messages list them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Table,
         Self::Json,
         Self::Jsonl,
         Self::Csv,
         Self::Fdupes,
+        Self::Html,
     ];
 
     /// The name used on the command line.
@@ -56,6 +60,7 @@ impl Format {
             Self::Jsonl => "jsonl",
             Self::Csv => "csv",
             Self::Fdupes => "fdupes",
+            Self::Html => "html",
         }
     }
 }
@@ -73,7 +78,7 @@ impl FromStr for Format {
         Self::ALL
             .into_iter()
             .find(|format| format.name() == text)
-            .ok_or_else(|| "expected table, json, jsonl, csv or fdupes".to_owned())
+            .ok_or_else(|| "expected table, json, jsonl, csv, fdupes or html".to_owned())
     }
 }
 
@@ -91,7 +96,7 @@ pub struct Header {
 /// How a report should look, as far as its format leaves a choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Style {
-    /// Print every name of a copy. JSON and JSONL always list them.
+    /// Print every name of a copy. JSON, JSONL and HTML always list them.
     pub links: bool,
     /// End paths with NUL instead of a newline; fdupes format only.
     pub nul: bool,
@@ -128,6 +133,7 @@ pub fn renderer<'w, W: Write + 'w>(format: Format, style: Style, out: W) -> Box<
         Format::Jsonl => Box::new(jsonl::Jsonl::new(BufWriter::new(out))),
         Format::Csv => Box::new(csv::Csv::new(style, out)),
         Format::Fdupes => Box::new(fdupes::Fdupes::new(style, BufWriter::new(out))),
+        Format::Html => Box::new(html::Html::new(BufWriter::new(out))),
     }
 }
 
@@ -153,7 +159,8 @@ mod tests {
         let groups = [photos(), odd_group()];
         for format in Format::ALL {
             let whole = render(format, Style::default(), &groups).len();
-            for room in 0..whole {
+            // A page is long, and most of it is the same in every report.
+            for room in (0..whole).step_by(1 + whole / 5000) {
                 let mut pipe = Pipe::with_room(room);
                 let error = write_report(format, &mut pipe, &groups).unwrap_err();
                 assert_eq!(

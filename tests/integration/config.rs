@@ -192,7 +192,7 @@ fn a_bad_value_is_one_line_naming_value_origin_and_what_is_allowed() {
         ("retry all", "'all' from ID: expected an ID"),
         (
             "report --format xml",
-            "'xml' from --format: expected table, json, jsonl, csv or fdupes",
+            "'xml' from --format: expected table, json, jsonl, csv, fdupes or html",
         ),
         (
             "report --sort name",

@@ -17,7 +17,7 @@ pub(crate) use catalog::{
 };
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
-pub(crate) use report::ReportArgs;
+pub(crate) use report::{ReportArgs, ReportFormat};
 pub(crate) use scan::{ResumeArgs, RetryArgs, ScanArgs};
 
 use crate::config::{Key, Layer};

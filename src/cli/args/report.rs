@@ -18,6 +18,7 @@ Examples:
   dupescan report --limit 20
   dupescan report ~/Downloads --min-size 10M --sort size
   dupescan report --across --format csv --output duplicates.csv
+  dupescan report --format html --output dupes.html
   dupescan report --format fdupes -0 | xargs -0 -n1 echo")]
 pub(crate) struct ReportArgs {
     /// Show groups with at least one copy below these paths; all their copies are shown
@@ -132,6 +133,8 @@ pub(crate) enum ReportFormat {
     Csv,
     /// One path per line and an empty line between groups, as fdupes prints them
     Fdupes,
+    /// One page for a browser, with pictures, search and filters
+    Html,
 }
 
 impl From<ReportFormat> for Format {
@@ -142,6 +145,7 @@ impl From<ReportFormat> for Format {
             ReportFormat::Jsonl => Self::Jsonl,
             ReportFormat::Csv => Self::Csv,
             ReportFormat::Fdupes => Self::Fdupes,
+            ReportFormat::Html => Self::Html,
         }
     }
 }
