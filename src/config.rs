@@ -39,6 +39,8 @@ pub struct Config {
     pub color: ColorWhen,
     /// Where the figures of a run are written, and how often.
     pub metrics: MetricsConfig,
+    /// How progress is shown, and how often.
+    pub progress: ProgressConfig,
     /// The limits of the worker pool.
     pub limits: Limits,
     /// How scans run unless a scan's own flags say more. What belongs to one
@@ -65,6 +67,30 @@ pub struct MetricsConfig {
     pub file: Option<PathBuf>,
     /// Time between two writes.
     pub interval: Duration,
+}
+
+/// How progress is shown, and how often.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProgressConfig {
+    /// The form.
+    pub form: ProgressForm,
+    /// Time between two lines or events; a bar moves ten times a second.
+    pub interval: Duration,
+}
+
+/// The forms of progress.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProgressForm {
+    /// A bar on a terminal, nothing elsewhere.
+    Auto,
+    /// Lines that are drawn again and again, and vanish in the end.
+    Bar,
+    /// A line every interval.
+    Plain,
+    /// A JSON object every interval.
+    Json,
+    /// Nothing.
+    None,
 }
 
 /// The form of log lines.
@@ -142,6 +168,7 @@ impl Config {
                 )?
                 .unwrap_or(ColorWhen::Auto),
             metrics: metrics(settings)?,
+            progress: progress(settings)?,
             limits: limits(settings)?,
             scan: scan(settings)?,
         })
@@ -214,6 +241,25 @@ fn metrics(settings: &Layer) -> Result<MetricsConfig, ConfigError> {
         file: settings.path(Key::MetricsFile)?,
         interval: settings
             .get(Key::MetricsInterval, interval)?
+            .unwrap_or(10 * SECOND),
+    })
+}
+
+fn progress(settings: &Layer) -> Result<ProgressConfig, ConfigError> {
+    let forms = values::choice(&[
+        ("auto", ProgressForm::Auto),
+        ("bar", ProgressForm::Bar),
+        ("plain", ProgressForm::Plain),
+        ("json", ProgressForm::Json),
+        ("none", ProgressForm::None),
+    ]);
+    let interval = values::duration(100 * MS..=HOUR);
+    Ok(ProgressConfig {
+        form: settings
+            .get(Key::Progress, forms)?
+            .unwrap_or(ProgressForm::Auto),
+        interval: settings
+            .get(Key::ProgressInterval, interval)?
             .unwrap_or(10 * SECOND),
     })
 }

@@ -5,9 +5,10 @@ use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use anstream::{AutoStream, ColorChoice};
-use indicatif::{MultiProgress, ProgressDrawTarget};
+use indicatif::MultiProgress;
 
 use super::exit;
+use super::progress::Shown;
 use crate::catalog::{CatalogError, Exclusive, ReadOnly};
 use crate::config::{ColorWhen, Config, Places};
 use crate::scan::ScanError;
@@ -26,8 +27,10 @@ pub(crate) struct Context {
     pub(crate) terminal: bool,
     /// Whether standard output gets colour.
     pub(crate) color: bool,
-    /// Where progress bars are drawn: standard error, and nowhere when that is
-    /// no terminal or `-q` was typed. Log lines go around them.
+    /// The form in which progress is shown.
+    pub(super) shown: Shown,
+    /// Where progress bars are drawn: standard error, and nowhere when progress
+    /// has another form. Log lines go around them.
     pub(crate) progress: MultiProgress,
 }
 
@@ -37,16 +40,13 @@ impl Context {
         if let Ok(absolute) = std::path::absolute(&config.db) {
             config.db = absolute;
         }
-        let target = if quiet {
-            ProgressDrawTarget::hidden()
-        } else {
-            ProgressDrawTarget::stderr()
-        };
+        let shown = Shown::here(config.progress, quiet);
         Self {
             quiet,
             terminal: io::stdout().is_terminal(),
             color: wants_color(config.color, AutoStream::choice(&io::stdout())),
-            progress: MultiProgress::with_draw_target(target),
+            shown,
+            progress: shown.display(),
             config,
         }
     }
@@ -92,6 +92,11 @@ impl Context {
     pub(super) fn width(&self) -> Option<u16> {
         self.terminal
             .then(|| console_width().unwrap_or(DEFAULT_WIDTH))
+    }
+
+    /// Whether standard error gets colour.
+    pub(super) fn color_errors(&self) -> bool {
+        wants_color(self.config.color, AutoStream::choice(&io::stderr()))
     }
 
     /// A command line that the user can type to do `command` on this catalog.

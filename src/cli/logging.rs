@@ -7,12 +7,11 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Mutex;
 
-use anstream::AutoStream;
 use indicatif::MultiProgress;
 use tracing::{Level, Subscriber};
 use tracing_subscriber::fmt::MakeWriter;
 
-use super::context::{Context, wants_color};
+use super::context::Context;
 use super::exit;
 use crate::config::{LogConfig, LogFormat};
 
@@ -27,7 +26,7 @@ pub(super) fn start(context: &Context) -> anyhow::Result<()> {
             tracing::subscriber::set_global_default(subscriber(log, false, Mutex::new(file)))
         }
         None => {
-            let color = wants_color(context.config.color, AutoStream::choice(&io::stderr()));
+            let color = context.color_errors();
             let progress = context.progress.clone();
             let writer = move || AroundProgress(progress.clone());
             tracing::subscriber::set_global_default(subscriber(log, color, writer))

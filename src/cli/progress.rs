@@ -1,43 +1,121 @@
-//! The line that moves while a scan runs: pulled from the metrics ten times a
-//! second, drawn on standard error, and only on a terminal.
+//! What a user or a program sees while a scan runs, on standard error: lines
+//! that are drawn again and again on a terminal, a line or a JSON object every
+//! interval elsewhere. A thread of its own pulls it from the metrics, so that
+//! no worker waits for a terminal.
 
+mod json;
+mod lines;
+mod pace;
+mod plain;
+mod screen;
+mod view;
+
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::report::text::{counted, grouped, human_size};
-use crate::scan::metrics::{Metrics, MetricsSnapshot};
+use self::lines::lines;
+use self::screen::Screen;
+use self::view::Watch;
+use super::context::Context;
+use crate::config::{ProgressConfig, ProgressForm};
+use crate::report::text::{counted, escape, human_size};
+use crate::scan::Notice;
+use crate::scan::metrics::Metrics;
+use crate::scan::shutdown::Shutdown;
 
-const INTERVAL: Duration = Duration::from_millis(100);
+/// Time between two drawings.
+const FRAME: Duration = Duration::from_millis(100);
+/// Longest time that clearing the terminal may hold up leaving at once.
+const CLEARING: Duration = Duration::from_millis(200);
 
-/// Draws until it is dropped.
+/// The form of progress in these surroundings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shown {
+    Bar,
+    Plain,
+    Json,
+    Nothing,
+}
+
+impl Shown {
+    /// What the setting comes to. What was asked for by name is there with
+    /// `-q` too; a bar needs a terminal and becomes lines elsewhere.
+    pub(super) fn here(config: ProgressConfig, quiet: bool) -> Self {
+        let term = std::env::var_os("TERM").filter(|term| !term.is_empty() && term != "dumb");
+        Self::of(
+            config.form,
+            quiet,
+            io::stderr().is_terminal() && term.is_some(),
+        )
+    }
+
+    fn of(form: ProgressForm, quiet: bool, can_draw: bool) -> Self {
+        match form {
+            ProgressForm::Auto if can_draw && !quiet => Self::Bar,
+            ProgressForm::Bar if can_draw => Self::Bar,
+            ProgressForm::Plain | ProgressForm::Bar => Self::Plain,
+            ProgressForm::Json => Self::Json,
+            ProgressForm::Auto | ProgressForm::None => Self::Nothing,
+        }
+    }
+
+    /// Where bars are drawn.
+    pub(super) fn display(self) -> MultiProgress {
+        MultiProgress::with_draw_target(match self {
+            Self::Bar => ProgressDrawTarget::term_like(Box::new(Screen::default())),
+            _ => ProgressDrawTarget::hidden(),
+        })
+    }
+}
+
+/// Shows progress until it is dropped.
 pub(super) struct Progress {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Progress {
-    /// Starts drawing where `display` draws at all.
-    pub(super) fn start(display: &MultiProgress, metrics: &Arc<Metrics>) -> Self {
-        if display.is_hidden() {
-            return Self {
+    /// Starts showing it where it is to be shown at all.
+    pub(super) fn start(context: &Context, metrics: &Arc<Metrics>, shutdown: &Shutdown) -> Self {
+        let mut watch = Watch::new(Arc::clone(metrics), shutdown.clone());
+        let interval = context.config.progress.interval;
+        match context.shown {
+            Shown::Nothing => Self {
                 stop: None,
                 thread: None,
-            };
+            },
+            Shown::Bar => {
+                let mut bar = Bar::new(&context.progress, context.color_errors());
+                Self::every(FRAME, move |end| match end {
+                    false => bar.draw(&watch.look()),
+                    true => bar.0.finish_and_clear(),
+                })
+            }
+            Shown::Plain => Self::every(interval, move |end| {
+                if !end {
+                    print(&plain::line(&watch.look()));
+                }
+            }),
+            Shown::Json => Self::every(interval, move |end| {
+                print(&json::progress(&watch.look(), end))
+            }),
         }
-        let bar = display.add(ProgressBar::new_spinner());
-        bar.set_style(ProgressStyle::default_spinner());
-        let metrics = Arc::clone(metrics);
+    }
+
+    /// Calls `show` with `false` every interval and with `true` at the end.
+    fn every(interval: Duration, mut show: impl FnMut(bool) + Send + 'static) -> Self {
         let (stop, stopped) = channel();
         let thread = std::thread::spawn(move || {
-            while stopped.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
-                bar.set_message(line(&metrics.snapshot()));
-                bar.tick();
+            while stopped.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
+                show(false);
             }
-            bar.finish_and_clear();
+            show(true);
         });
         Self {
             stop: Some(stop),
@@ -56,28 +134,78 @@ impl Drop for Progress {
     }
 }
 
-fn line(now: &MetricsSnapshot) -> String {
-    let mut line = format!(
-        "{}, {}",
-        counted(now.folders_listed, "folder", "folders"),
-        counted(now.files_seen, "file", "files")
-    );
-    if now.candidates > 0 {
-        line += &format!(
-            " | probed {} of {}",
-            grouped(now.files_probed),
-            grouped(now.candidates)
-        );
+/// The lines on a terminal. The bar and the colour.
+struct Bar(ProgressBar, bool);
+
+impl Bar {
+    fn new(display: &MultiProgress, color: bool) -> Self {
+        let bar = display.add(ProgressBar::new_spinner());
+        let style = ProgressStyle::with_template("{msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+        Self(bar, color)
     }
-    if now.bytes_to_hash > 0 {
-        line += &format!(
-            " | read {} of {}",
-            human_size(now.bytes_hashed),
-            human_size(now.bytes_to_hash)
-        );
+
+    fn draw(&mut self, view: &view::View) {
+        let lines = lines(view, screen::width().into(), self.1);
+        self.0.set_message(lines.join("\n"));
     }
-    if now.faults > 0 {
-        line += &format!(" | {}", counted(now.faults, "error", "errors"));
+}
+
+/// Tells the user of a run something, in the form that its progress has.
+pub(super) fn notify(context: &Context, notice: &Notice) {
+    let line = match (context.shown, notice) {
+        (Shown::Json, notice) => json::notice(notice),
+        _ if context.quiet => return,
+        (_, Notice::ToRead(files, bytes)) => {
+            let files = counted(*files, "file", "files");
+            format!("{files} to read: {}", human_size(*bytes))
+        }
+        (_, other) => escape(&other.to_string()),
+    };
+    context.progress.suspend(|| print(&line));
+}
+
+/// Takes the lines off the terminal before the process is ended from another
+/// thread; not for long, since the terminal may be what hangs.
+pub(super) fn clear(display: &MultiProgress) {
+    let display = display.clone();
+    let (done, cleared) = channel();
+    std::thread::spawn(move || {
+        display.clear().ok();
+        done.send(()).ok();
+    });
+    cleared.recv_timeout(CLEARING).ok();
+}
+
+fn print(line: &str) {
+    // In one piece, so that lines of other threads stay apart. Nobody is there
+    // to be told when standard error is closed.
+    io::stderr().write_all(format!("{line}\n").as_bytes()).ok();
+}
+
+/// A path for people; nothing where there is none.
+fn shown_path(path: &Path) -> Option<String> {
+    (!path.as_os_str().is_empty()).then(|| escape(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_shown_off_a_terminal_unless_asked_for() {
+        use ProgressForm::{Auto, Bar, Json, None, Plain};
+        for (form, quiet, can_draw, shown) in [
+            (Auto, false, true, Shown::Bar),
+            (Auto, true, true, Shown::Nothing),
+            (Auto, false, false, Shown::Nothing),
+            (Bar, true, true, Shown::Bar),
+            (Bar, false, false, Shown::Plain),
+            (Plain, true, true, Shown::Plain),
+            (Json, true, false, Shown::Json),
+            (None, false, true, Shown::Nothing),
+        ] {
+            assert_eq!(Shown::of(form, quiet, can_draw), shown, "{form:?}");
+        }
     }
-    line
 }

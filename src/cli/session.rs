@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::context::Context;
 use super::metrics_file::MetricsFile;
-use super::progress::Progress;
+use super::progress::{self, Progress};
 use super::{Exit, exit, output, signals, summary};
 use crate::catalog::Exclusive;
 use crate::report::text;
@@ -30,7 +30,7 @@ impl<'a> Session<'a> {
         let metrics = Arc::new(Metrics::new());
         let metrics_file =
             MetricsFile::start(&context.config.metrics, &context.config.db, &metrics)?;
-        signals::watch(&shutdown)?;
+        signals::watch(&shutdown, &context.progress)?;
         Ok(Self {
             context,
             shutdown,
@@ -60,7 +60,7 @@ impl<'a> Session<'a> {
     }
 
     fn scan(&self, catalog: Exclusive, plan: &Plan) -> anyhow::Result<Exit> {
-        let progress = Progress::start(&self.context.progress, &self.metrics);
+        let progress = Progress::start(self.context, &self.metrics, &self.shutdown);
         let outcome = scan::run(
             catalog,
             plan,
@@ -104,21 +104,7 @@ impl<'a> Session<'a> {
 
     /// Tells the user something on standard error, around the progress line.
     pub(super) fn notify(&self, notice: &Notice) {
-        if self.context.quiet {
-            return;
-        }
-        let sentence = match notice {
-            Notice::ToRead(files, bytes) => format!(
-                "{} to read: {}",
-                text::counted(*files, "file", "files"),
-                text::human_size(*bytes)
-            ),
-            other => text::escape(&other.to_string()),
-        };
-        self.context.progress.suspend(|| {
-            // Nobody is there to be told when standard error is closed.
-            writeln!(std::io::stderr(), "{sentence}").ok();
-        });
+        progress::notify(self.context, notice);
     }
 }
 

@@ -5,19 +5,22 @@ use anyhow::Context as _;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::Exit;
+use indicatif::MultiProgress;
+
+use super::{Exit, progress};
 use crate::scan::shutdown::Shutdown;
 
 /// Stops `shutdown` on the first signal and ends the process on the second.
-pub(super) fn watch(shutdown: &Shutdown) -> anyhow::Result<()> {
+pub(super) fn watch(shutdown: &Shutdown, display: &MultiProgress) -> anyhow::Result<()> {
     let mut signals =
         Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot watch for signals")?;
-    let shutdown = shutdown.clone();
+    let (shutdown, display) = (shutdown.clone(), display.clone());
     std::thread::Builder::new()
         .name("dupescan-signals".to_owned())
         .spawn(move || {
             for signal in &mut signals {
                 if shutdown.is_stopped() {
+                    progress::clear(&display);
                     // SQLite undoes a half-written transaction when the
                     // catalog is opened next.
                     std::process::exit(Exit::Interrupted.code().into());

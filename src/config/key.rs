@@ -64,6 +64,10 @@ keys! {
     MetricsFile = "metrics_file",
     /// How often they are.
     MetricsInterval = "metrics_interval",
+    /// How progress is shown.
+    Progress = "progress",
+    /// How often it is, in forms without a terminal.
+    ProgressInterval = "progress_interval",
     /// What a power cut may lose.
     Durability = "durability",
     /// Worker threads.

@@ -195,6 +195,8 @@ fn every_other_bad_value_is_refused() {
         (Key::Bwlimit, "fast"),
         (Key::MetricsFile, ""),
         (Key::MetricsInterval, "10ms"),
+        (Key::Progress, "dots"),
+        (Key::ProgressInterval, "10ms"),
         (Key::Durability, "some"),
     ];
     for (key, bad) in cases {
@@ -230,6 +232,8 @@ fn a_whole_file_is_read() {
             bwlimit = "50M/s"
             metrics_file = "/run/dupescan.prom"
             metrics_interval = "1m"
+            progress = "plain"
+            progress_interval = "30s"
             durability = "full"
             workers = 2
             backoff = 1.5
@@ -244,6 +248,8 @@ fn a_whole_file_is_read() {
     assert_eq!(config.color, ColorWhen::Never);
     assert_eq!(config.metrics.file, Some("/run/dupescan.prom".into()));
     assert_eq!(config.metrics.interval, Duration::from_secs(60));
+    assert_eq!(config.progress.form, ProgressForm::Plain);
+    assert_eq!(config.progress.interval, Duration::from_secs(30));
     assert_eq!(config.limits.durability, Durability::Full);
     assert_eq!(config.limits.workers, 2);
     assert_eq!(config.limits.backoff, Duration::from_millis(1500));

@@ -336,6 +336,10 @@ impl<'c> Reading<'c> {
         for (part, chunk) in parts.into_iter().zip(buffers) {
             if part.len() == 1 && !lane.must_digest {
                 self.settle(part[0]);
+                let read = lane.offset + length as u64;
+                // The rest need not be read, which makes it done.
+                let rest = self.class.size - read;
+                self.context.metrics().bytes_hashed.add(rest);
                 continue;
             }
             let mut hasher = lane.hasher.clone();
@@ -361,6 +365,11 @@ impl<'c> Reading<'c> {
         for lane in lanes {
             let digest = lane.hasher.finish();
             let compared = (lane.members.len() > 1).then(|| self.shared.comparison());
+            let copies = lane.members.len().saturating_sub(1) as u64;
+            self.context
+                .metrics()
+                .reclaimable
+                .add(copies * self.class.size);
             for member in lane.members {
                 let racy = is_racy(&self.members[member].copy.state, self.began);
                 self.note(

@@ -19,13 +19,15 @@ use crate::model::{ScanId, VolumeId};
 
 /// A path in an event: text that no terminal obeys, and the exact bytes where
 /// the text is not the path itself.
-struct LogPath {
-    text: String,
-    base64: Option<String>,
+pub(crate) struct LogPath {
+    /// The escaped text.
+    pub(crate) text: String,
+    /// The bytes in base64.
+    pub(crate) base64: Option<String>,
 }
 
 impl LogPath {
-    fn new(path: &Path) -> Self {
+    pub(crate) fn new(path: &Path) -> Self {
         let text = escape(path);
         let bytes = path.as_os_str().as_bytes();
         let base64 = (text.as_bytes() != bytes).then(|| STANDARD.encode(bytes));

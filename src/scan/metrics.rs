@@ -7,8 +7,13 @@
 //! in the middle of a scan may therefore be off by the items in flight.
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use super::whereabouts::Whereabouts;
+use crate::catalog::Stage;
 
 /// What a work item does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -101,7 +106,13 @@ pub struct Metrics {
     pub faults: Counter,
     /// Bytes read by all items; `WorkerContext::progress` adds to it.
     pub bytes_read: Counter,
+    /// Bytes of files found equal to another one that was read beside them. A
+    /// lower bound of what could be freed: files found equal by their digests
+    /// alone are not in it.
+    pub reclaimable: Counter,
 
+    stage: Mutex<Stage>,
+    whereabouts: Whereabouts,
     started: Instant,
     workers: Counter,
     active: Counter,
@@ -128,6 +139,9 @@ impl Metrics {
             bytes_hashed: Counter::default(),
             faults: Counter::default(),
             bytes_read: Counter::default(),
+            reclaimable: Counter::default(),
+            stage: Mutex::new(Stage::List),
+            whereabouts: Whereabouts::default(),
             started: Instant::now(),
             workers: Counter::default(),
             active: Counter::default(),
@@ -147,6 +161,7 @@ impl Metrics {
         let workers = self.workers.get();
         MetricsSnapshot {
             elapsed,
+            stage: *self.stage.lock().unwrap_or_else(PoisonError::into_inner),
             workers,
             active: self.active.get(),
             queued: self.queued.get(),
@@ -166,7 +181,23 @@ impl Metrics {
             bytes_to_hash: self.bytes_to_hash.get(),
             bytes_hashed: self.bytes_hashed.get(),
             faults: self.faults.get(),
+            reclaimable: self.reclaimable.get(),
         }
+    }
+
+    /// A path that some worker was at since the last call; empty if none was.
+    pub fn current_path(&self) -> PathBuf {
+        self.whereabouts.ask()
+    }
+
+    /// A worker is at this path.
+    pub(super) fn at_path(&self, path: &Path) {
+        self.whereabouts.offer(path);
+    }
+
+    /// The run entered a stage.
+    pub(super) fn enter(&self, stage: Stage) {
+        *self.stage.lock().unwrap_or_else(PoisonError::into_inner) = stage;
     }
 
     /// The pool started this many workers.
@@ -222,6 +253,8 @@ impl Default for Metrics {
 pub struct MetricsSnapshot {
     /// Time since the metrics were created.
     pub elapsed: Duration,
+    /// The stage that the run is in.
+    pub stage: Stage,
     /// Worker threads of the pool.
     pub workers: u64,
     /// Workers that have an item right now.
@@ -260,6 +293,8 @@ pub struct MetricsSnapshot {
     pub bytes_hashed: u64,
     /// Things that went wrong with one path.
     pub faults: u64,
+    /// Bytes found to be copies so far, at least.
+    pub reclaimable: u64,
 }
 
 impl MetricsSnapshot {

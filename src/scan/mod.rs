@@ -30,9 +30,11 @@ mod sizes;
 mod sources;
 mod subfolders;
 mod throttle;
+mod whereabouts;
 mod worker;
 
 pub use error::ScanError;
+pub(crate) use events::LogPath;
 pub use notice::Notice;
 pub use plan::{Plan, Request, check_paths, retries, unfinished};
 pub use run::{Outcome, run};

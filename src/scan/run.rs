@@ -163,6 +163,7 @@ struct Run<'a> {
 impl Run<'_> {
     /// Tells the log what is about to be done.
     fn announce(&self) {
+        self.metrics.enter(Stage::List);
         for root in &self.plan.roots {
             let resumed = matches!(root.seeds, Some(Seeds::Unfinished(_)));
             if let Some(open) = self.shared.roots.get(&root.root) {
@@ -365,6 +366,7 @@ impl Run<'_> {
 
     fn enter(&mut self, stage: Stage) -> Result<(), CatalogError> {
         self.stage = stage;
+        self.metrics.enter(stage);
         self.writer.checkpoint()?;
         for scan in &self.scans {
             self.writer.set_scan(*scan, ScanState::Running, stage)?;

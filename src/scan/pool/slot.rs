@@ -84,6 +84,7 @@ impl WorkerContext {
             // Reuses the allocation: this is called once for every file.
             track.what.as_mut_os_string().clear();
             track.what.push(path);
+            self.metrics.at_path(path);
         });
     }
 

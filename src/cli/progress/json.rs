@@ -1,0 +1,192 @@
+//! Progress for programs: one JSON object a line, with the names that
+//! docs/EVENTS.md lists.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::view::View;
+use crate::model::Timestamp;
+use crate::report::rfc3339;
+use crate::scan::{LogPath, Notice};
+
+#[derive(Serialize)]
+struct ProgressJson {
+    timestamp: String,
+    event: &'static str,
+    stage: &'static str,
+    stopping: bool,
+    elapsed_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    eta_ms: Option<u64>,
+    folders: u64,
+    files: u64,
+    unchanged: u64,
+    candidates: u64,
+    probed: u64,
+    hashed: u64,
+    bytes_to_hash: u64,
+    bytes_hashed: u64,
+    bytes_read: u64,
+    bytes_per_second: u64,
+    workers: u64,
+    workers_active: u64,
+    errors: u64,
+    reclaimable_at_least: u64,
+    #[serde(flatten)]
+    path: PathJson,
+}
+
+#[derive(Serialize)]
+struct NoticeJson {
+    timestamp: String,
+    event: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    files: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+}
+
+/// A path as the events of the log have it.
+#[derive(Serialize, Default)]
+struct PathJson {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_b64: Option<String>,
+}
+
+impl PathJson {
+    fn new(path: &Path) -> Self {
+        if path.as_os_str().is_empty() {
+            return Self::default();
+        }
+        let path = LogPath::new(path);
+        Self {
+            path: Some(path.text),
+            path_b64: path.base64,
+        }
+    }
+}
+
+/// The figures of the moment, or the last ones of a run.
+pub(super) fn progress(view: &View, is_end: bool) -> String {
+    let now = &view.now;
+    line(&ProgressJson {
+        timestamp: rfc3339(Timestamp::now()),
+        event: if is_end { "progress.end" } else { "progress" },
+        stage: now.stage.name(),
+        stopping: view.stopping,
+        elapsed_ms: millis(now.elapsed),
+        eta_ms: view.eta.map(millis),
+        folders: now.folders_listed,
+        files: now.files_seen,
+        unchanged: now.files_unchanged,
+        candidates: now.candidates,
+        probed: now.files_probed,
+        hashed: now.files_hashed,
+        bytes_to_hash: now.bytes_to_hash,
+        bytes_hashed: now.bytes_hashed,
+        bytes_read: now.bytes_read,
+        bytes_per_second: view.bytes_per_second,
+        workers: now.workers,
+        workers_active: now.active,
+        errors: now.faults,
+        reclaimable_at_least: now.reclaimable,
+        path: PathJson::new(&view.path),
+    })
+}
+
+/// What a user would have been told.
+pub(super) fn notice(notice: &Notice) -> String {
+    let (event, files, bytes, message) = match notice {
+        Notice::ToRead(files, bytes) => ("progress.to_read", Some(*files), Some(*bytes), None),
+        other => ("progress.notice", None, None, Some(other.to_string())),
+    };
+    line(&NoticeJson {
+        timestamp: rfc3339(Timestamp::now()),
+        event,
+        files,
+        bytes,
+        message,
+    })
+}
+
+fn line(event: &impl Serialize) -> String {
+    serde_json::to_string(event).expect("numbers and strings always become JSON")
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    use serde_json::Value;
+
+    use super::super::view::testing::reading;
+    use super::*;
+
+    fn parsed(line: &str) -> Value {
+        assert!(!line.contains('\n'));
+        serde_json::from_str(line).unwrap()
+    }
+
+    #[test]
+    fn every_documented_field_is_there_and_no_other() {
+        let mut view = reading();
+        view.path = Path::new(OsStr::from_bytes(b"/caf\xe9")).into();
+        let event = parsed(&progress(&view, false));
+        let docs = include_str!("../../../docs/EVENTS.md");
+        let table = docs.split("\n## Progress\n").nth(1).unwrap();
+        let table = table.split("\n## ").next().unwrap();
+        let mut listed: Vec<_> = table
+            .lines()
+            .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
+            .filter(|name| !name.starts_with("progress"))
+            .collect();
+        let mut names: Vec<_> = event.as_object().unwrap().keys().collect();
+        listed.sort_unstable();
+        names.sort_unstable();
+        assert_eq!(names, listed);
+        assert_eq!(event["event"], "progress");
+        assert_eq!(event["path"], r"/caf\xe9");
+        assert_eq!(event["eta_ms"], 135_000);
+        for name in [
+            "progress",
+            "progress.end",
+            "progress.to_read",
+            "progress.notice",
+        ] {
+            assert!(table.contains(&format!("| `{name}`")), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_unknown_is_absent() {
+        let mut view = reading();
+        (view.eta, view.path) = (None, "".into());
+        let event = parsed(&progress(&view, true));
+        assert_eq!(event["event"], "progress.end");
+        for name in ["eta_ms", "path", "path_b64"] {
+            assert!(event.get(name).is_none(), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_amount_to_read_is_an_event_of_its_own() {
+        let event = parsed(&notice(&Notice::ToRead(3, 4_096)));
+        assert_eq!(event["event"], "progress.to_read");
+        assert_eq!(
+            (&event["files"], &event["bytes"]),
+            (&3.into(), &4_096.into())
+        );
+        assert!(event.get("message").is_none());
+    }
+}

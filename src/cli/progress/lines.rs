@@ -1,0 +1,304 @@
+//! The lines on a terminal: one for each stage that has begun, one about the
+//! whole run, and one with the path that a worker is at. Pure; each line fits
+//! the width, and loses what matters least where there is no room.
+
+use std::time::Duration;
+
+use anstyle::{AnsiColor, Style as Paint};
+use unicode_width::UnicodeWidthStr;
+
+use super::shown_path;
+use super::view::{View, percent, share};
+use crate::catalog::Stage;
+use crate::report::text::{counted, grouped, human_size, shorten_middle};
+
+const STRONG: Paint = Paint::new().bold();
+const FAINT: Paint = Paint::new().dimmed();
+const PLAIN: Paint = Paint::new();
+const FILLED: Paint = AnsiColor::Cyan.on_default();
+const GAIN: Paint = AnsiColor::Green.on_default();
+const BAD: Paint = AnsiColor::Red.on_default();
+
+/// The widths that a bar may have.
+const BAR: std::ops::RangeInclusive<usize> = 8..=30;
+/// Columns between two parts.
+const GAP: usize = 2;
+
+/// A piece of a line; the piece with the highest rank goes first where there
+/// is no room, and one of rank 0 never.
+struct Part {
+    rank: u8,
+    text: String,
+    paint: Paint,
+}
+
+fn part(rank: u8, paint: Paint, text: impl Into<String>) -> Part {
+    Part {
+        rank,
+        paint,
+        text: text.into(),
+    }
+}
+
+/// The lines for a terminal of so many columns, the last of which stays empty:
+/// a terminal may begin a new line after a character in it.
+pub(super) fn lines(view: &View, columns: usize, color: bool) -> Vec<String> {
+    let room = columns.saturating_sub(1);
+    let stages = [Stage::List, Stage::Probe, Stage::Hash, Stage::Settle];
+    let mut lines: Vec<_> = stages
+        .into_iter()
+        .filter(|stage| has_begun(view, *stage))
+        .map(|stage| stage_line(view, stage, room, color))
+        .collect();
+    lines.push(joined(whole_run(view), None, room, color));
+    if let Some(path) = shown_path(&view.path) {
+        let path = shorten_middle(&path, room);
+        lines.push(painted(FAINT, &path, color));
+    }
+    lines
+}
+
+fn has_begun(view: &View, stage: Stage) -> bool {
+    let now = &view.now;
+    stage == now.stage
+        || match stage {
+            Stage::List => now.folders_listed > 0,
+            Stage::Probe => now.candidates > 0,
+            Stage::Hash => now.bytes_to_hash > 0,
+            Stage::Settle => false,
+        }
+}
+
+fn stage_line(view: &View, stage: Stage, room: usize, color: bool) -> String {
+    let now = &view.now;
+    let is_over = stage < now.stage;
+    let name = match (stage, is_over) {
+        (Stage::List, false) => "Listing",
+        (Stage::List, true) => "Listed ",
+        (Stage::Probe, false) => "Probing",
+        (Stage::Probe, true) => "Probed ",
+        (Stage::Hash, false) => "Reading",
+        (Stage::Hash, true) => "Read   ",
+        (Stage::Settle, _) => "Adding up",
+    };
+    let mut parts = vec![part(0, if is_over { PLAIN } else { STRONG }, name)];
+    let share = share(now, stage);
+    match stage {
+        Stage::List => parts.extend(found(view)),
+        Stage::Probe => {
+            let (done, total) = share.unwrap_or_default();
+            let files = format!("{} of {} candidates", grouped(done), grouped(total));
+            parts.push(part(0, PLAIN, files));
+        }
+        Stage::Hash => {
+            let (done, total) = share.unwrap_or_default();
+            let bytes = format!("{} of {}", human_size(done), human_size(total));
+            parts.push(part(0, PLAIN, bytes));
+        }
+        Stage::Settle => {}
+    }
+    let bar = share.filter(|_| stage == now.stage);
+    if let Some(share) = bar {
+        parts.push(part(3, PLAIN, format!("{:>2} %", percent(share))));
+    }
+    if stage == Stage::Hash && stage == now.stage {
+        let speed = format!("{}/s", human_size(view.bytes_per_second));
+        parts.push(part(2, PLAIN, speed));
+    }
+    if stage == now.stage
+        && let Some(eta) = view.eta
+    {
+        parts.push(part(1, STRONG, format!("ETA {}", clock(eta))));
+    }
+    joined(parts, bar, room, color)
+}
+
+/// What listing found.
+fn found(view: &View) -> Vec<Part> {
+    let now = &view.now;
+    let folders = counted(now.folders_listed, "folder", "folders");
+    let files = counted(now.files_seen, "file", "files");
+    let mut parts = vec![part(0, PLAIN, format!("{folders}, {files}"))];
+    if now.files_unchanged > 0 {
+        let unchanged = format!("{} unchanged", grouped(now.files_unchanged));
+        parts.push(part(1, PLAIN, unchanged));
+    }
+    // A first scan reads while it lists.
+    if now.stage == Stage::List && now.bytes_read > 0 {
+        let read = format!("{} read", human_size(now.bytes_read));
+        parts.push(part(2, PLAIN, read));
+    }
+    parts
+}
+
+/// What is about the run as a whole.
+fn whole_run(view: &View) -> Vec<Part> {
+    let now = &view.now;
+    let mut parts = vec![part(0, PLAIN, clock(now.elapsed))];
+    if view.stopping {
+        parts.push(part(0, STRONG, "stopping"));
+        parts.push(part(1, PLAIN, "(Ctrl-C again leaves at once)"));
+    }
+    let (active, workers) = (grouped(now.active), grouped(now.workers));
+    parts.push(part(
+        4,
+        PLAIN,
+        format!("{active} of {workers} workers busy"),
+    ));
+    if now.faults > 0 {
+        parts.push(part(2, BAD, counted(now.faults, "error", "errors")));
+    }
+    if now.reclaimable > 0 {
+        let size = human_size(now.reclaimable);
+        parts.push(part(3, GAIN, format!("at least {size} to free so far")));
+    }
+    parts
+}
+
+/// The parts that have room, the bar after the first of them.
+fn joined(mut parts: Vec<Part>, bar: Option<(u64, u64)>, room: usize, color: bool) -> String {
+    while width_of(&parts) > room
+        && let Some(rank) = parts.iter().map(|part| part.rank).max()
+        && rank > 0
+    {
+        parts.retain(|part| part.rank != rank);
+    }
+    if width_of(&parts) > room {
+        let texts: Vec<_> = parts.iter().map(|part| part.text.as_str()).collect();
+        return shorten_middle(&texts.join("  "), room);
+    }
+    let left = room.saturating_sub(width_of(&parts) + GAP);
+    let mut pieces: Vec<_> = parts
+        .iter()
+        .map(|part| painted(part.paint, &part.text, color))
+        .collect();
+    if let Some(share) = bar
+        && left >= *BAR.start()
+    {
+        pieces.insert(1, drawn(share, left.min(*BAR.end()), color));
+    }
+    pieces.join("  ")
+}
+
+fn width_of(parts: &[Part]) -> usize {
+    let texts: usize = parts.iter().map(|part| part.text.width()).sum();
+    texts + GAP * parts.len().saturating_sub(1)
+}
+
+fn drawn((done, total): (u64, u64), width: usize, color: bool) -> String {
+    let filled = u128::from(done) * width as u128 / u128::from(total.max(1));
+    let filled = usize::try_from(filled).unwrap_or(width).min(width);
+    let (full, empty) = ("━".repeat(filled), "─".repeat(width - filled));
+    painted(FILLED, &full, color) + &painted(FAINT, &empty, color)
+}
+
+fn painted(paint: Paint, text: &str, color: bool) -> String {
+    if color && !text.is_empty() && paint != PLAIN {
+        format!("{paint}{text}{paint:#}")
+    } else {
+        text.to_owned()
+    }
+}
+
+/// `0:07`, `12:05`, `3:04:05`.
+pub(super) fn clock(time: Duration) -> String {
+    let seconds = time.as_secs();
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if hours > 0 {
+        format!("{hours}:{minutes:02}:{seconds:02}")
+    } else {
+        format!("{minutes}:{seconds:02}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::view::testing::{in_stage, reading};
+    use super::*;
+
+    fn text(view: &View, columns: usize) -> String {
+        lines(view, columns, false).join("\n")
+    }
+
+    #[test]
+    fn a_wide_terminal_shows_everything() {
+        insta::assert_snapshot!(text(&reading(), 120), @"
+        Listed   1,234 folders, 56,789 files  50,000 unchanged
+        Probed   3,000 of 3,000 candidates
+        Reading  ━━━━━━━───────────────────────  3.0 GiB of 12.0 GiB  25 %  112.0 MiB/s  ETA 2:15
+        1:23  3 of 4 workers busy  3 errors  at least 1.0 GiB to free so far
+        /home/you/Pictures/2024/Norway/raw/IMG_0001.CR2
+        ");
+    }
+
+    #[test]
+    fn a_narrow_terminal_shows_what_matters() {
+        insta::assert_snapshot!(text(&reading(), 40), @"
+        Listed   1,234 folders, 56,789 files
+        Probed   3,000 of 3,000 candidates
+        Reading  3.0 GiB of 12.0 GiB  ETA 2:15
+        1:23  3 errors
+        /home/you/Pictures/…ay/raw/IMG_0001.CR2
+        ");
+    }
+
+    #[test]
+    fn a_first_scan_reads_while_it_lists() {
+        insta::assert_snapshot!(text(&in_stage(Stage::List), 80), @"
+        Listing  1,234 folders, 56,789 files  50,000 unchanged  3.0 GiB read
+        Probing  750 of 3,000 candidates
+        1:23  3 of 4 workers busy  3 errors  at least 1.0 GiB to free so far
+        /home/you/Pictures/2024/Norway/raw/IMG_0001.CR2
+        ");
+    }
+
+    #[test]
+    fn a_run_that_stops_says_so() {
+        let mut view = in_stage(Stage::Probe);
+        view.stopping = true;
+        let text = text(&view, 80);
+        assert!(text.contains("1:23  stopping  (Ctrl-C again"), "{text}");
+    }
+
+    #[test]
+    fn names_cannot_reach_the_terminal_as_commands() {
+        let mut view = reading();
+        view.path = "/a\x1b[2J\nb".into();
+        assert!(text(&view, 80).ends_with(r"/a\x1b[2J\nb"));
+    }
+
+    #[test]
+    fn clocks_count_hours_only_where_there_are_some() {
+        let clock = |seconds| clock(Duration::from_secs(seconds));
+        assert_eq!(clock(7), "0:07");
+        assert_eq!(clock(725), "12:05");
+        assert_eq!(clock(11_045), "3:04:05");
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_is_wider_than_the_terminal(
+            columns in 1_usize..250,
+            figures in prop::array::uniform8(any::<u64>()),
+            stage in 0_usize..4,
+            color: bool,
+            path in r"/\PC{0,80}",
+        ) {
+            let mut view = reading();
+            let now = &mut view.now;
+            now.stage = [Stage::List, Stage::Probe, Stage::Hash, Stage::Settle][stage];
+            [
+                now.folders_listed, now.files_seen, now.candidates, now.bytes_to_hash,
+                now.bytes_hashed, now.bytes_read, now.faults, now.reclaimable,
+            ] = figures;
+            view.stopping = figures[0] % 2 == 0;
+            view.path = path.into();
+            for line in lines(&view, columns, color) {
+                let seen = anstream::adapter::strip_str(&line).to_string();
+                prop_assert!(seen.width() < columns, "{seen:?} in {columns}");
+            }
+        }
+    }
+}

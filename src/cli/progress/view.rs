@@ -1,0 +1,204 @@
+//! What is known at one moment, whatever the form it is shown in: the figures,
+//! how fast they grow, how long it will take, and where a worker is.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::pace::{Pace, rounded};
+use crate::catalog::Stage;
+use crate::scan::metrics::{Metrics, MetricsSnapshot};
+use crate::scan::shutdown::Shutdown;
+
+/// How far back the bytes per second look.
+const SPEED_MEMORY: Duration = Duration::from_secs(3);
+/// How far back the time to go looks.
+const ETA_MEMORY: Duration = Duration::from_secs(30);
+/// A stage is watched for so long before a time to go is dared.
+const ETA_AFTER: Duration = Duration::from_secs(2);
+
+/// One moment of a run.
+pub(super) struct View {
+    pub(super) now: MetricsSnapshot,
+    /// Bytes read per second, lately.
+    pub(super) bytes_per_second: u64,
+    /// Time until the stage ends, where that can be told.
+    pub(super) eta: Option<Duration>,
+    /// A path that a worker is at; empty where none is known.
+    pub(super) path: PathBuf,
+    /// Whether the run was asked to stop.
+    pub(super) stopping: bool,
+}
+
+/// Looks at a run again and again.
+pub(super) struct Watch {
+    metrics: Arc<Metrics>,
+    shutdown: Shutdown,
+    speed: Pace,
+    stage: Option<(Stage, Duration)>,
+    stage_pace: Pace,
+}
+
+impl Watch {
+    pub(super) fn new(metrics: Arc<Metrics>, shutdown: Shutdown) -> Self {
+        // The first answer is there by the first look.
+        metrics.current_path();
+        Self {
+            metrics,
+            shutdown,
+            speed: Pace::new(SPEED_MEMORY),
+            stage: None,
+            stage_pace: Pace::new(ETA_MEMORY),
+        }
+    }
+
+    /// The present moment.
+    pub(super) fn look(&mut self) -> View {
+        let now = self.metrics.snapshot();
+        self.speed.note(now.elapsed, now.bytes_read);
+        View {
+            bytes_per_second: whole(self.speed.per_second().unwrap_or(0.0)),
+            eta: self.eta(&now),
+            path: self.metrics.current_path(),
+            stopping: self.shutdown.is_stopped(),
+            now,
+        }
+    }
+
+    fn eta(&mut self, now: &MetricsSnapshot) -> Option<Duration> {
+        let since = match self.stage {
+            Some((stage, since)) if stage == now.stage => since,
+            _ => {
+                self.stage_pace = Pace::new(ETA_MEMORY);
+                now.elapsed
+            }
+        };
+        self.stage = Some((now.stage, since));
+        let (done, total) = share(now, now.stage)?;
+        self.stage_pace.note(now.elapsed, done);
+        let speed = self.stage_pace.per_second().filter(|speed| *speed > 0.0)?;
+        let left = total.saturating_sub(done) as f64 / speed;
+        let time = Duration::try_from_secs_f64(left).ok()?;
+        (now.elapsed.saturating_sub(since) >= ETA_AFTER).then(|| rounded(time))
+    }
+}
+
+/// How far a stage is: done, and all that is known to be done. `None` where
+/// the whole is not known before the end.
+pub(super) fn share(now: &MetricsSnapshot, stage: Stage) -> Option<(u64, u64)> {
+    let (done, total) = match stage {
+        Stage::Probe => (now.files_probed, now.candidates),
+        Stage::Hash => (now.bytes_hashed, now.bytes_to_hash),
+        Stage::List | Stage::Settle => return None,
+    };
+    // Files that grew, or were read again, must not make it more than all.
+    (total > 0).then_some((done.min(total), total))
+}
+
+/// Percent, rounded down, so that 100 is all.
+pub(super) fn percent((done, total): (u64, u64)) -> u64 {
+    let share = u128::from(done) * 100 / u128::from(total.max(1));
+    u64::try_from(share).unwrap_or(100)
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a float too large or below zero becomes the nearest number"
+)]
+fn whole(number: f64) -> u64 {
+    number as u64
+}
+
+#[cfg(test)]
+pub(super) mod testing {
+    use super::*;
+
+    /// A view of a scan that reads, with round figures.
+    pub(crate) fn reading() -> View {
+        let metrics = Metrics::new();
+        metrics.folders_listed.add(1_234);
+        metrics.files_seen.add(56_789);
+        metrics.files_unchanged.add(50_000);
+        metrics.candidates.add(3_000);
+        metrics.files_probed.add(3_000);
+        metrics.bytes_to_hash.add(12 << 30);
+        metrics.bytes_hashed.add(3 << 30);
+        metrics.bytes_read.add(3 << 30);
+        metrics.faults.add(3);
+        metrics.reclaimable.add(1 << 30);
+        let mut now = metrics.snapshot();
+        now.stage = Stage::Hash;
+        now.elapsed = Duration::from_secs(83);
+        (now.workers, now.active) = (4, 3);
+        View {
+            now,
+            bytes_per_second: 112 << 20,
+            eta: Some(Duration::from_secs(135)),
+            path: "/home/you/Pictures/2024/Norway/raw/IMG_0001.CR2".into(),
+            stopping: false,
+        }
+    }
+
+    /// The same in another stage.
+    pub(crate) fn in_stage(stage: Stage) -> View {
+        let mut view = reading();
+        view.now.stage = stage;
+        view.eta = view.eta.filter(|_| share(&view.now, stage).is_some());
+        if matches!(stage, Stage::List | Stage::Probe) {
+            (view.now.bytes_to_hash, view.now.bytes_hashed) = (0, 0);
+            view.now.files_probed = 750;
+        }
+        view
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stage_has_no_share_before_its_whole_is_known() {
+        let metrics = Metrics::new();
+        assert_eq!(share(&metrics.snapshot(), Stage::Hash), None);
+        metrics.bytes_to_hash.add(10);
+        metrics.bytes_hashed.add(12);
+        assert_eq!(share(&metrics.snapshot(), Stage::Hash), Some((10, 10)));
+        assert_eq!(share(&metrics.snapshot(), Stage::List), None);
+        assert_eq!(percent((999, 1_000)), 99);
+        assert_eq!(percent((u64::MAX, u64::MAX)), 100);
+    }
+
+    #[test]
+    fn the_time_to_go_settles_on_what_is_left() {
+        let metrics = Arc::new(Metrics::new());
+        let mut watch = Watch::new(Arc::clone(&metrics), Shutdown::token());
+        let mut now = metrics.snapshot();
+        now.stage = Stage::Hash;
+        now.bytes_to_hash = 100_000;
+        let mut etas = Vec::new();
+        for look in 0..200_u64 {
+            now.elapsed = Duration::from_millis(100 * look);
+            // 1,000 a second, in jumps of 500.
+            now.bytes_hashed = look / 5 * 500;
+            etas.push(watch.eta(&now).map(|eta| eta.as_secs()));
+        }
+        assert_eq!(etas[..20], [None; 20], "too early to tell");
+        // 80,000 are left.
+        let last = etas[199].unwrap();
+        assert!((75..=90).contains(&last), "{last}");
+        now.stage = Stage::Settle;
+        assert_eq!(watch.eta(&now), None);
+    }
+
+    #[test]
+    fn a_look_finds_the_path_and_the_wish_to_stop() {
+        let metrics = Arc::new(Metrics::new());
+        let shutdown = Shutdown::token();
+        let mut watch = Watch::new(Arc::clone(&metrics), shutdown.clone());
+        let view = watch.look();
+        assert!(view.path.as_os_str().is_empty() && !view.stopping);
+        shutdown.stop();
+        assert!(watch.look().stopping);
+    }
+}
