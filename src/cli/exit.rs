@@ -6,10 +6,8 @@ use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
-
-use super::output;
-use crate::config::{ConfigError, values};
+use super::{output, usage as mistakes};
+use crate::config::ConfigError;
 use crate::platform::Allocator;
 
 #[global_allocator]
@@ -90,11 +88,14 @@ pub(super) fn explain(error: &anyhow::Error) -> Exit {
     exit_of(error)
 }
 
-/// Prints what clap has to say: help, the version, or what was mistyped. A bad
-/// value gets the same single line as one in the file or the environment.
+/// Prints what is wrong with the command line and how it would be right, or
+/// what clap has to say: help, the version.
 pub(super) fn explain_usage(error: &clap::Error) -> Exit {
-    if let Some(sentence) = bad_value(error) {
+    if let Some(sentence) = mistakes::sentence(error) {
         print_line(&sentence);
+        if let Some(hint) = mistakes::hint(error) {
+            writeln!(io::stderr(), "{hint}").unwrap_or_default();
+        }
         return Exit::Usage;
     }
     match error.print() {
@@ -159,52 +160,11 @@ fn out_of_memory() -> ! {
     signal_hook::low_level::exit(Exit::CouldNot.code().into())
 }
 
-fn bad_value(error: &clap::Error) -> Option<String> {
-    let text = |kind| match error.get(kind) {
-        Some(ContextValue::String(text)) => Some(text.as_str()),
-        _ => None,
-    };
-    let allowed = match error.kind() {
-        ErrorKind::ValueValidation => error.source()?.to_string(),
-        ErrorKind::InvalidValue => match error.get(ContextKind::ValidValue)? {
-            ContextValue::Strings(names) if !names.is_empty() => {
-                format!("expected {}", values::alternatives(names))
-            }
-            _ => return None,
-        },
-        _ => return None,
-    };
-    let option = bare_name(text(ContextKind::InvalidArg)?);
-    Some(match text(ContextKind::InvalidValue) {
-        Some(value) if !value.is_empty() => {
-            format!("invalid value '{value}' from {option}: {allowed}")
-        }
-        _ => format!("{option} needs a value: {allowed}"),
-    })
-}
-
-/// What clap calls `--hash <ALGORITHM>`, `--nice[=<BOOL>]` or `[ID]...`,
-/// without its decoration.
-fn bare_name(option: &str) -> &str {
-    let decoration = [' ', '[', ']', '<', '>', '=', '.'];
-    option
-        .split(decoration)
-        .find(|part| !part.is_empty())
-        .unwrap_or(option)
-}
-
 #[cfg(test)]
 mod tests {
     use anyhow::Context;
-    use clap::Parser;
 
     use super::*;
-    use crate::cli::args::Cli;
-
-    fn message(args: &[&str]) -> Option<String> {
-        let args = ["dupescan"].iter().chain(args);
-        bad_value(&Cli::try_parse_from(args).unwrap_err())
-    }
 
     #[test]
     fn codes_are_those_in_the_help() {
@@ -241,41 +201,5 @@ mod tests {
     #[test]
     fn control_characters_never_reach_the_terminal() {
         assert_eq!(one_line("a\nb\u{1b}[2Jc é"), "a\\nb\\u{1b}[2Jc é");
-    }
-
-    #[test]
-    fn a_bad_value_of_a_flag_is_one_line() {
-        assert_eq!(
-            message(&["report", "--min-size", "big"]).unwrap(),
-            "invalid value 'big' from --min-size: expected a size such as 512, 1k, 10M, 1.5G or \
-             2GiB (powers of 1024) or 500MB (of 1000), less than 8 EiB"
-        );
-        assert_eq!(
-            message(&["scan", ".", "--hash", "md5"]).unwrap(),
-            "invalid value 'md5' from --hash: expected sha256, sha512, sha3-256 or blake3"
-        );
-        assert_eq!(
-            message(&["scan", ".", "--gitignore=maybe"]).unwrap(),
-            "invalid value 'maybe' from --gitignore: expected true or false"
-        );
-        assert_eq!(
-            message(&["report", "--format"]).unwrap(),
-            "--format needs a value: expected table, json, jsonl, csv, fdupes or html"
-        );
-    }
-
-    #[test]
-    fn a_bad_argument_is_named_without_brackets() {
-        assert_eq!(
-            message(&["retry", "all"]).unwrap(),
-            "invalid value 'all' from ID: expected an ID from the list of `dupescan errors`"
-        );
-    }
-
-    #[test]
-    fn other_mistakes_keep_what_clap_says() {
-        assert_eq!(message(&["scna"]), None);
-        assert_eq!(message(&["scan", "--wat"]), None);
-        assert_eq!(message(&["--help"]), None);
     }
 }

@@ -27,6 +27,7 @@ mod session;
 mod signals;
 mod status;
 mod summary;
+mod usage;
 mod verify;
 
 use std::ffi::OsString;

@@ -103,6 +103,7 @@ fn write(
     let style = Style {
         links: args.links,
         nul: args.null,
+        exact_bytes: args.bytes,
         ..Style::default()
     };
     match &args.output {

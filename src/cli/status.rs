@@ -22,7 +22,7 @@ use crate::scan::options::ScanOptions;
 pub(super) fn run(context: &Context, args: &StatusArgs) -> anyhow::Result<Exit> {
     let status = Status::of(&context.catalog()?).map_err(|error| context.at_catalog(error))?;
     let text = match args.format {
-        ListFormat::Table => table::render(&status, context),
+        ListFormat::Table => table::render(&status, context, args.bytes),
         ListFormat::Json => json::render(&status)?,
     };
     output::print(&text)?;

@@ -70,11 +70,14 @@ fn scanned(outcome: &Outcome, counters: &ScanCounters, out: &mut impl Write) -> 
         (counters.changed, "changed"),
         (counters.restored, "restored"),
         (counters.removed, "removed"),
-        (unchanged, "unchanged"),
     ] {
         if count > 0 {
             parts.push(format!("{} {word}", grouped(count)));
         }
+    }
+    if unchanged > 0 {
+        let all = counted(counters.files, "file", "files");
+        parts.push(format!("{} of {all} unchanged", grouped(unchanged)));
     }
     parts.push(format!("{} read", human_size(counters.bytes_read)));
     writeln!(out, "  {}", parts.join(", "))?;
@@ -107,7 +110,7 @@ fn duplicates(
             ("FREES", Align::Right),
             ("COPIES", Align::Right),
             ("EACH", Align::Right),
-            ("FIRST PATH", Align::Left),
+            ("FIRST PATH", Align::Path),
         ];
         writeln!(out)?;
         let rows = top.iter().map(row);

@@ -6,13 +6,18 @@ use comfy_table::{
     CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle,
 };
 
+use unicode_width::UnicodeWidthStr;
+
 use super::escape::disarm;
+use super::text::shorten_middle;
 
 /// Where the cells of a column stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
     /// Text; it wraps when the table is wider than the terminal.
     Left,
+    /// Paths; they are shortened in the middle instead. At most one column.
+    Path,
     /// Numbers; they never wrap.
     Right,
 }
@@ -20,6 +25,8 @@ pub enum Align {
 const STYLE: TableStyle = NOTHING.header_separator(LineStyle::none().fill('─').junction('─'));
 /// Padding after a column; the style adds a blank junction to it.
 const GAP: u16 = 1;
+/// Columns that a path gets at least.
+const LEAST_PATH: usize = 10;
 
 /// Lays out rows below their headings, ending with a newline.
 ///
@@ -30,6 +37,10 @@ pub fn table<R>(columns: &[(&str, Align)], rows: R, width: Option<u16>) -> Strin
 where
     R: IntoIterator<Item = Vec<String>>,
 {
+    let mut rows: Vec<_> = rows.into_iter().collect();
+    if let (Some(width), Some(at)) = (width, path_column(columns)) {
+        shorten_paths(columns, &mut rows, at, width.into());
+    }
     let mut table = Table::new();
     table.load_style(STYLE);
     table.set_header(columns.iter().map(|(heading, _)| *heading));
@@ -53,10 +64,29 @@ where
     table.trim_fmt() + "\n"
 }
 
+fn path_column(columns: &[(&str, Align)]) -> Option<usize> {
+    columns.iter().position(|(_, align)| *align == Align::Path)
+}
+
+/// Gives the paths what the other columns leave, and a little more than
+/// nothing where that is nothing.
+fn shorten_paths(columns: &[(&str, Align)], rows: &mut [Vec<String>], at: usize, width: usize) {
+    let widest = |column: usize| {
+        let cells = rows.iter().map(|row| row[column].width());
+        cells.max().unwrap_or(0).max(columns[column].0.width()) + usize::from(GAP) + 1
+    };
+    let others: usize = (0..columns.len())
+        .filter(|column| *column != at)
+        .map(widest)
+        .sum();
+    let room = width.saturating_sub(others).max(LEAST_PATH);
+    for row in rows {
+        row[at] = shorten_middle(&disarm(&row[at]), room);
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use unicode_width::UnicodeWidthStr;
-
     use super::*;
 
     const COLUMNS: [(&str, Align); 3] = [
@@ -93,6 +123,22 @@ mod tests {
         let text = table(&COLUMNS, rows, Some(40));
         assert!(text.contains("1,234,567"), "{text}");
         assert!(text.lines().all(|line| line.width() <= 40), "{text}");
+    }
+
+    #[test]
+    fn paths_are_shortened_to_one_line() {
+        let columns = [("Size", Align::Right), ("Path", Align::Path)];
+        let cells = |path: &str| vec!["12.3 MiB".to_owned(), path.to_owned()];
+        let path = "/home/you/Pictures/2024/Norway/IMG_0001.CR2";
+        let text = |width| table(&columns, [cells(path), cells("/a")], width);
+        insta::assert_snapshot!(text(Some(40)), @"
+            Size  Path
+        ────────────────────────────────────────
+        12.3 MiB  /home/you/Pict…ay/IMG_0001.CR2
+        12.3 MiB  /a
+        ");
+        assert!(text(Some(80)).contains(path) && text(None).contains(path));
+        assert!(text(Some(40)).lines().all(|line| line.width() <= 40));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use anstyle::{AnsiColor, Style as Paint};
 use jiff::tz::TimeZone;
 
 use super::escape::escape;
-use super::text::{as_of_in, counted, grouped, human_size};
+use super::text::{self, as_of_in, counted, grouped};
 use super::{Header, Render, Style};
 use crate::model::{CopyEntry, Group, Totals};
 
@@ -127,11 +127,7 @@ impl<W: Write> Table<W> {
     }
 
     fn size(&self, bytes: u64) -> String {
-        if self.style.exact_bytes {
-            format!("{} B", grouped(bytes))
-        } else {
-            human_size(bytes)
-        }
+        text::size(bytes, self.style.exact_bytes)
     }
 
     fn painted(&self, paint: Paint, text: &str) -> String {
@@ -184,7 +180,7 @@ mod tests {
         exact_bytes: false,
     };
 
-    fn text(style: Style, groups: &[Group]) -> String {
+    fn rendered(style: Style, groups: &[Group]) -> String {
         text_of(style, &header(), groups, &totals(groups))
     }
 
@@ -201,7 +197,7 @@ mod tests {
 
     #[test]
     fn groups_are_listed_with_their_sums() {
-        insta::assert_snapshot!(text(PLAIN, &[photos(), odd_group()]), @r"
+        insta::assert_snapshot!(rendered(PLAIN, &[photos(), odd_group()]), @r"
         24.1 MiB each    2 copies   frees 24.1 MiB    verified   a7a7a7a7a7a7
             /backup/2024/IMG_0001.CR2
             /home/ann/photos/2024/IMG_0001.CR2
@@ -221,7 +217,7 @@ mod tests {
             links: true,
             ..PLAIN
         };
-        insta::assert_snapshot!(text(style, &[photos(), odd_group()]), @r"
+        insta::assert_snapshot!(rendered(style, &[photos(), odd_group()]), @r"
         24.1 MiB each    2 copies   frees 24.1 MiB    verified   a7a7a7a7a7a7
             /backup/2024/IMG_0001.CR2
               also named /backup/by-date/2024-05-01.CR2
@@ -243,7 +239,7 @@ mod tests {
             exact_bytes: true,
             ..PLAIN
         };
-        let report = text(style, &[photos()]);
+        let report = rendered(style, &[photos()]);
         assert!(report.contains("25,270,682 B each"), "{report}");
         assert!(report.contains("of each frees 25,270,682 B"), "{report}");
     }
@@ -254,14 +250,14 @@ mod tests {
             width: Some(60),
             ..PLAIN
         };
-        let report = text(style, &[photos()]);
+        let report = rendered(style, &[photos()]);
         assert!(!report.contains("a7a7"), "{report}");
         assert!(report.contains("verified"), "{report}");
         let style = Style {
             width: Some(20),
             ..PLAIN
         };
-        assert!(text(style, &[photos()]).contains("/home/ann/photos/2024/IMG_0001.CR2"));
+        assert!(rendered(style, &[photos()]).contains("/home/ann/photos/2024/IMG_0001.CR2"));
     }
 
     #[test]
@@ -271,7 +267,7 @@ mod tests {
         group.verified = false;
         let copy = group.copies[0].clone();
         group.copies = vec![copy; 123_456];
-        let report = text(PLAIN, &[group]);
+        let report = rendered(PLAIN, &[group]);
         let headline = report.lines().next().unwrap();
         assert!(headline.contains("a7a7"), "{headline}");
         assert!(headline.len() <= 80, "{headline}");
@@ -284,19 +280,19 @@ mod tests {
             links: true,
             ..PLAIN
         };
-        let coloured = text(style, &[photos(), odd_group()]);
+        let coloured = rendered(style, &[photos(), odd_group()]);
         assert!(coloured.contains('\x1b'));
         let stripped = anstream::adapter::strip_str(&coloured).to_string();
         let plain = Style {
             color: false,
             ..style
         };
-        assert_eq!(stripped, text(plain, &[photos(), odd_group()]));
+        assert_eq!(stripped, rendered(plain, &[photos(), odd_group()]));
     }
 
     #[test]
     fn no_duplicates_is_an_answer() {
-        insta::assert_snapshot!(text(PLAIN, &[]), @"
+        insta::assert_snapshot!(rendered(PLAIN, &[]), @"
         no duplicates found
         as of scan 12, 2026-11-16 09:30
         ");

@@ -31,6 +31,15 @@ pub fn human_size(bytes: u64) -> String {
     format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
 }
 
+/// A size as the user wants it: rounded, or `1,234,567 B`.
+pub fn size(bytes: u64, is_exact: bool) -> String {
+    if is_exact {
+        format!("{} B", grouped(bytes))
+    } else {
+        human_size(bytes)
+    }
+}
+
 /// `bytes` in tenths of a unit, rounded to the nearest.
 fn tenths_of(bytes: u64, unit: usize) -> u128 {
     let unit_bytes = 1_u128 << (10 * (unit + 1));

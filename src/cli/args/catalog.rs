@@ -28,6 +28,10 @@ pub(crate) struct StatusArgs {
     /// Form of the list
     #[arg(long, value_enum, default_value_t, value_name = "FORM")]
     pub(crate) format: ListFormat,
+
+    /// Show exact sizes in bytes instead of rounded ones (with --format table)
+    #[arg(long)]
+    pub(crate) bytes: bool,
 }
 
 /// Show the paths that could not be read, and why

@@ -19,7 +19,7 @@ Examples:
   dupescan report ~/Downloads --min-size 10M --sort size
   dupescan report --across --format csv --output duplicates.csv
   dupescan report --format html --output dupes.html
-  dupescan report --format fdupes -0 | xargs -0 -n1 echo")]
+  dupescan report --format fdupes -0 | grep -z . | xargs -0 ls -l")]
 pub(crate) struct ReportArgs {
     /// Show groups with at least one copy below these paths; all their copies are shown
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
@@ -59,7 +59,11 @@ pub(crate) struct ReportArgs {
     #[arg(long, help_heading = "Output")]
     pub(crate) links: bool,
 
-    /// End paths with a NUL byte instead of a new line (with --format fdupes)
+    /// Show exact sizes in bytes instead of rounded ones (with --format table)
+    #[arg(long, help_heading = "Output")]
+    pub(crate) bytes: bool,
+
+    /// End paths with a NUL byte instead of a new line (with --format fdupes); one more parts groups
     #[arg(short = '0', long, help_heading = "Output")]
     pub(crate) null: bool,
 

@@ -7,9 +7,7 @@ use std::time::Duration;
 use super::super::context::Context;
 use super::{RootState, RootStatus, Status};
 use crate::catalog::{ScanRow, ScanState, Share, ShareUnit};
-use crate::report::text::{
-    Align, counted, duration, escape, grouped, human_size, table, timestamp,
-};
+use crate::report::text::{Align, counted, duration, escape, grouped, size, table, timestamp};
 
 const VOLUMES: [(&str, Align); 4] = [
     ("Volume", Align::Left),
@@ -19,16 +17,16 @@ const VOLUMES: [(&str, Align); 4] = [
 ];
 
 /// The whole status.
-pub(super) fn render(status: &Status, context: &Context) -> String {
+pub(super) fn render(status: &Status, context: &Context, exact: bool) -> String {
     let mut text = String::new();
     push(
         &mut text,
         format_args!("Catalog {}", escape(&status.catalog)),
     );
-    let (size, algorithm) = (human_size(status.bytes), status.algorithm);
+    let (bytes, algorithm) = (size(status.bytes, exact), status.algorithm);
     push(
         &mut text,
-        format_args!("    {size}, digests by {algorithm}\n"),
+        format_args!("    {bytes}, digests by {algorithm}\n"),
     );
     if status.roots.is_empty() {
         let scan = context.command("scan PATH");
@@ -36,12 +34,12 @@ pub(super) fn render(status: &Status, context: &Context) -> String {
         return text;
     }
     for root in &status.roots {
-        push_root(&mut text, root);
+        push_root(&mut text, root, exact);
     }
     text += &table(&VOLUMES, volume_rows(status), context.width());
     text.push('\n');
-    push_unfinished(&mut text, status, &context.command("resume"));
-    push_totals(&mut text, status);
+    push_unfinished(&mut text, status, exact, &context.command("resume"));
+    push_totals(&mut text, status, exact);
     push_failed(&mut text, status, &context.command("errors"));
     text
 }
@@ -50,7 +48,7 @@ fn push(text: &mut String, line: std::fmt::Arguments<'_>) {
     writeln!(text, "{line}").expect("writing to a String cannot fail");
 }
 
-fn push_root(text: &mut String, status: &RootStatus) {
+fn push_root(text: &mut String, status: &RootStatus, exact: bool) {
     let root = &status.root;
     let mark = match &status.state {
         RootState::Offline(_) => "  OFFLINE",
@@ -59,8 +57,8 @@ fn push_root(text: &mut String, status: &RootStatus) {
     push(text, format_args!("Root {}{mark}", escape(&root.path)));
     let files = counted(root.files, "file", "files");
     let folders = counted(root.folders, "folder", "folders");
-    let size = human_size(root.bytes);
-    push(text, format_args!("    {files}, {size}, in {folders}"));
+    let bytes = size(root.bytes, exact);
+    push(text, format_args!("    {files}, {bytes}, in {folders}"));
     let last = match &status.last_complete {
         Some(scan) => format!(
             "last complete scan: {} (scan {})",
@@ -95,7 +93,7 @@ fn volume_rows(status: &Status) -> Vec<Vec<String>> {
         .collect()
 }
 
-fn push_unfinished(text: &mut String, status: &Status, resume: &str) {
+fn push_unfinished(text: &mut String, status: &Status, exact: bool, resume: &str) {
     if status.unfinished.is_empty() {
         return;
     }
@@ -103,7 +101,8 @@ fn push_unfinished(text: &mut String, status: &Status, resume: &str) {
         let (scan, path) = (&unfinished.scan, escape(&unfinished.path));
         push(text, format_args!("Unfinished scan {} of {path}", scan.id));
         let (state, stage) = (state(scan), scan.stage.name());
-        let share = unfinished.share.as_ref().map_or_else(String::new, share);
+        let share = unfinished.share.as_ref();
+        let share = share.map_or_else(String::new, |found| self::share(found, exact));
         push(text, format_args!("    {state} in stage {stage}{share}"));
         let age = age(unfinished.age(status.now));
         push(text, format_args!("    last progress {age} ago"));
@@ -121,11 +120,11 @@ fn state(scan: &ScanRow) -> &'static str {
 }
 
 /// `, 61 % done: 61.2 GiB of 100.0 GiB`; rounded down, so that 100 is all.
-fn share(share: &Share) -> String {
+fn share(share: &Share, exact: bool) -> String {
     let (done, total) = (share.done, share.total);
     let percent = u128::from(done) * 100 / u128::from(total.max(1));
     let what = match share.unit {
-        ShareUnit::Bytes => format!("{} of {}", human_size(done), human_size(total)),
+        ShareUnit::Bytes => format!("{} of {}", size(done, exact), size(total, exact)),
         ShareUnit::Files => format!("{} of {}", grouped(done), counted(total, "file", "files")),
         ShareUnit::Folders => format!(
             "{} of {} known so far",
@@ -143,7 +142,7 @@ fn age(seconds: u64) -> String {
     duration(Duration::from_secs(seconds))
 }
 
-fn push_totals(text: &mut String, status: &Status) {
+fn push_totals(text: &mut String, status: &Status, exact: bool) {
     if let Some((scan, totals)) = status.settled.as_ref().and_then(|s| Some((s, s.totals?))) {
         push(
             text,
@@ -152,7 +151,7 @@ fn push_totals(text: &mut String, status: &Status) {
                 scan.id,
                 counted(totals.groups, "group of duplicates", "groups of duplicates"),
                 counted(totals.copies, "copy", "copies"),
-                human_size(totals.reclaimable)
+                size(totals.reclaimable, exact)
             ),
         );
         if totals.undetermined > 0 {
@@ -181,7 +180,7 @@ mod tests {
 
     #[test]
     fn shares_are_rounded_down_and_say_of_what() {
-        let text = |unit, done, total| share(&Share { unit, done, total });
+        let text = |unit, done, total| share(&Share { unit, done, total }, false);
         assert_eq!(
             text(ShareUnit::Bytes, (1 << 30) - 1, 1 << 30),
             ", 99 % done: 1.0 GiB of 1.0 GiB"
