@@ -25,6 +25,7 @@ mod roots;
 mod scan;
 mod session;
 mod signals;
+mod stats;
 mod status;
 mod summary;
 mod verify;

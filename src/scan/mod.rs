@@ -30,9 +30,11 @@ mod sizes;
 mod sources;
 mod subfolders;
 mod throttle;
+mod timing;
 mod worker;
 
 pub use error::ScanError;
 pub use notice::Notice;
 pub use plan::{Plan, Request, check_paths, retries, unfinished};
 pub use run::{Outcome, run};
+pub use timing::Timing;

@@ -35,6 +35,7 @@ mod run;
 mod scan;
 mod scan_options;
 mod source;
+mod stats;
 mod status;
 mod verify;
 mod wal;
