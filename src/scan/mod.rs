@@ -23,6 +23,7 @@ mod probe;
 mod retry;
 mod run;
 mod sampler;
+mod samples;
 mod scope;
 mod shared;
 pub mod shutdown;
