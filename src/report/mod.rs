@@ -6,6 +6,7 @@ mod columns;
 mod csv;
 mod encode;
 mod fdupes;
+pub mod folders;
 mod json;
 mod jsonl;
 mod table;
