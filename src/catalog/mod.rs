@@ -26,6 +26,7 @@ mod share;
 mod summary;
 #[cfg(test)]
 mod testing;
+mod tree;
 mod verify;
 mod wal;
 mod writer;
@@ -47,6 +48,7 @@ pub use roots::{Placement, RootRow, VolumeRow};
 pub use scans::{NewScan, ScanCounters, ScanRow, ScanState, Stage};
 pub use settle::Settled;
 pub use share::{Share, ShareUnit, Wanted};
+pub use tree::{TreeFault, TreeFile, TreeFolder};
 pub use verify::Problem;
 pub use writer::{Writer, WriterHandle};
 

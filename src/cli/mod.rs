@@ -8,6 +8,7 @@ mod check;
 mod context;
 mod errors;
 mod exit;
+mod folders;
 mod forget;
 mod generate;
 mod logging;
@@ -74,6 +75,7 @@ fn dispatch(context: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::Scan(args) => scan::run(context, &args),
         Command::Resume(_) => resume::run(context),
         Command::Report(args) => report::run(context, &args),
+        Command::Folders(args) => folders::run(context, *args),
         Command::Status(args) => status::run(context, &args),
         Command::Errors(args) => errors::run(context, &args),
         Command::Retry(args) => retry::run(context, &args),

@@ -45,7 +45,8 @@ pub(super) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
     Ok(Exit::Done)
 }
 
-fn header(catalog: &ReadOnly) -> Result<Header, crate::catalog::CatalogError> {
+/// When a question is asked, and up to which scan the answer holds.
+pub(super) fn header(catalog: &ReadOnly) -> Result<Header, crate::catalog::CatalogError> {
     Ok(Header {
         generated_at: Timestamp::now(),
         as_of: catalog.as_of()?,
@@ -70,11 +71,7 @@ fn filter(
     let algorithm = catalog
         .algorithm()
         .map_err(|error| context.at_catalog(error))?;
-    let globs = Globs::new(&args.exclude).map_err(|(glob, reason)| {
-        exit::usage(format_args!(
-            "invalid value '{glob}' from --exclude: {reason}"
-        ))
-    })?;
+    let globs = exclusion(&args.exclude)?;
     Ok(GroupFilter {
         min_count: args.min_count,
         min_size: args.min_size,
@@ -90,6 +87,15 @@ fn filter(
         order: args.sort.into(),
         // With --check the limit is on groups that pass it.
         limit: args.limit.filter(|_| !args.check),
+    })
+}
+
+/// What `--exclude` leaves out.
+pub(super) fn exclusion(globs: &[String]) -> anyhow::Result<Globs> {
+    Globs::new(globs).map_err(|(glob, reason)| {
+        exit::usage(format_args!(
+            "invalid value '{glob}' from --exclude: {reason}"
+        ))
     })
 }
 

@@ -7,6 +7,7 @@ mod csv;
 mod encode;
 mod fdupes;
 mod html;
+pub mod folders;
 mod json;
 mod jsonl;
 mod table;

@@ -15,6 +15,7 @@ mod errors;
 mod events;
 mod exit_codes;
 mod faults;
+mod folders;
 mod forget;
 mod generate;
 mod hazards;

@@ -3,6 +3,7 @@
 //! reads and validates them. What belongs to one command only is typed.
 
 pub(super) mod catalog;
+mod folders;
 mod limits;
 pub(super) mod report;
 mod run;
@@ -17,6 +18,7 @@ pub(crate) use catalog::{
 };
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
+pub(crate) use folders::FoldersArgs;
 pub(crate) use report::{ReportArgs, ReportFormat};
 pub(crate) use scan::{ResumeArgs, RetryArgs, ScanArgs};
 
@@ -142,6 +144,7 @@ pub(crate) enum Command {
     Scan(Box<ScanArgs>),
     Resume(ResumeArgs),
     Report(ReportArgs),
+    Folders(Box<FoldersArgs>),
     Status(StatusArgs),
     Errors(ErrorsArgs),
     Retry(RetryArgs),

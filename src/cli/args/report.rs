@@ -109,13 +109,18 @@ impl ReportArgs {
                 Format::from(self.format)
             )));
         }
-        match (self.min_size, self.max_size) {
-            (Some(min), Some(max)) if min > max => Err(exit::usage(format_args!(
-                "invalid value '{max}' from --max-size: expected at least the smallest size, \
-                 {min} bytes"
-            ))),
-            _ => Ok(()),
-        }
+        check_sizes(self.min_size, self.max_size)
+    }
+}
+
+/// Checks that `--min-size` and `--max-size` leave anything between them.
+pub(super) fn check_sizes(min: Option<u64>, max: Option<u64>) -> anyhow::Result<()> {
+    match (min, max) {
+        (Some(min), Some(max)) if min > max => Err(exit::usage(format_args!(
+            "invalid value '{max}' from --max-size: expected at least the smallest size, \
+             {min} bytes"
+        ))),
+        _ => Ok(()),
     }
 }
 
