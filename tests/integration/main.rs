@@ -36,3 +36,8 @@ mod source;
 mod status;
 mod verify;
 mod wal;
+
+// The benches have no test harness of their own; what of them can be wrong
+// unnoticed is tested here.
+#[path = "../../benches/trees/mod.rs"]
+mod bench_trees;
