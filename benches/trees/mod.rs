@@ -12,6 +12,7 @@ mod kinds;
 mod plan;
 mod random;
 #[cfg(test)]
+#[allow(unused, reason = "benches are built with cfg(test), but run no tests")]
 mod tests;
 mod write;
 

@@ -92,7 +92,7 @@ impl Tree {
 
     /// The folder that this one lies in; always one with a smaller number.
     fn parent(&self, number: u64) -> u64 {
-        if number % self.chain == 0 {
+        if number.is_multiple_of(self.chain) {
             (number / self.chain - 1) / FAN_OUT * self.chain
         } else {
             number - 1

@@ -8,6 +8,7 @@
 )]
 
 mod backup;
+mod benches;
 mod breaker;
 mod config;
 mod env;
@@ -36,8 +37,3 @@ mod source;
 mod status;
 mod verify;
 mod wal;
-
-// The benches have no test harness of their own; what of them can be wrong
-// unnoticed is tested here.
-#[path = "../../benches/trees/mod.rs"]
-mod bench_trees;
