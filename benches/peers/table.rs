@@ -65,7 +65,7 @@ pub(crate) fn reached(all: &[Results]) -> String {
 
 fn one_workload(results: &Results, workload: &Workload) -> String {
     let title = format!(
-        "#### {} ({}), {}\n\n",
+        "### {} ({}), {}\n\n",
         results.tree, results.size, workload.name
     );
     if let Some(reason) = &workload.skipped {
@@ -139,8 +139,10 @@ fn versions(all: &[Results]) -> String {
 
 /// How each program is called.
 fn commands() -> String {
-    let mut text =
-        String::from("| Program | First scan | Rescan, where it has a cache |\n|---|---|---|\n");
+    let mut text = String::from(
+        "### Commands\n\n\
+         | Program | First scan | Rescan, where it has a cache |\n|---|---|---|\n",
+    );
     for contender in CONTENDERS {
         let name = contender.program.unwrap_or("dupescan");
         let line = |arguments: &[&str]| format!("`{name} {}`", arguments.join(" "));
