@@ -31,6 +31,9 @@ const FIRST_FOLDER: i64 = 1_000;
 /// What the report showed.
 struct Shown {
     first: Duration,
+    /// Processor seconds up to the first group: what other work on the machine
+    /// does not lengthen.
+    first_cpu: f64,
     whole: Duration,
     groups: i64,
     /// Peak resident memory in KiB.
@@ -72,8 +75,9 @@ fn run() -> Result<(), Box<dyn Error>> {
     );
     let shown = report(&catalog)?;
     println!(
-        "first group after {:.2} s, all {} after {:.2} s, peak memory {} MB",
+        "first group after {:.2} s ({:.2} s of processor time), all {} after {:.2} s, peak memory {} MB",
         shown.first.as_secs_f64(),
+        shown.first_cpu,
         shown.groups,
         shown.whole.as_secs_f64(),
         shown.peak * 1_024 / 1_000_000
@@ -164,6 +168,7 @@ fn report(catalog: &Path) -> Result<Shown, Box<dyn Error>> {
     let stdout = child.stdout.take().ok_or("no output")?;
     let mut shown = Shown {
         first: Duration::ZERO,
+        first_cpu: 0.0,
         whole: Duration::ZERO,
         groups: 0,
         peak: 0,
@@ -172,6 +177,7 @@ fn report(catalog: &Path) -> Result<Shown, Box<dyn Error>> {
         line?;
         if shown.groups == 0 {
             shown.first = start.elapsed();
+            shown.first_cpu = processor_time(child.id());
         }
         // The peak so far: the last of these looks is near the end.
         if shown.groups % 1_000 == 0 {
@@ -194,4 +200,20 @@ fn peak(process: u32) -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let number = line.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
     number.unwrap_or(0)
+}
+
+/// The processor time that a running process has used, in seconds.
+#[expect(clippy::cast_precision_loss, reason = "seconds")]
+fn processor_time(process: u32) -> f64 {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // The name in parentheses may hold anything; utime and stime are the 12th
+    // and 13th field behind it.
+    let behind = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    let ticks: u64 = behind
+        .split_whitespace()
+        .skip(11)
+        .take(2)
+        .filter_map(|field| field.parse::<u64>().ok())
+        .sum();
+    ticks as f64 / rustix::param::clock_ticks_per_second() as f64
 }

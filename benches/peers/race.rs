@@ -70,7 +70,6 @@ impl<'o> Race<'o> {
 
     /// Runs all workloads that were asked for.
     pub(crate) fn run(mut self) -> io::Result<Results> {
-        let load = machine::load();
         let mut workloads = Vec::new();
         for &name in &self.options.workloads {
             println!("{} {}: {name}", self.ground.name, self.ground.size);
@@ -85,8 +84,6 @@ impl<'o> Race<'o> {
             tree: self.ground.name.clone(),
             size: self.ground.size.clone(),
             files: self.ground.files().unwrap_or(0),
-            date: machine::today(),
-            load,
             versions: versions.collect(),
             workloads,
             catalog: self.catalog,
@@ -100,18 +97,20 @@ impl<'o> Race<'o> {
             "rescan-changed" => Start::Changed,
             _ => Start::Warm,
         };
-        if let Some(reason) = self.impossible(start)? {
-            println!("  skipped: {reason}");
-            return Ok(Workload {
-                name: name.to_owned(),
-                skipped: Some(reason),
-                rows: Vec::new(),
-            });
-        }
-        let rows = self.rounds(start)?;
+        let (date, load) = (machine::today(), machine::load());
+        let skipped = self.impossible(start)?;
+        let rows = match &skipped {
+            Some(reason) => {
+                println!("  skipped: {reason}");
+                Vec::new()
+            }
+            None => self.rounds(start)?,
+        };
         Ok(Workload {
             name: name.to_owned(),
-            skipped: None,
+            date,
+            load,
+            skipped,
             rows,
         })
     }

@@ -21,11 +21,6 @@ pub(crate) struct Results {
     /// `quick`, `full`, or the path of a real tree.
     pub(crate) size: String,
     pub(crate) files: u64,
-    /// When it was measured.
-    pub(crate) date: String,
-    /// The load of the machine before the first run; the bench itself is not
-    /// in it.
-    pub(crate) load: f64,
     /// By label: the version of each program.
     pub(crate) versions: BTreeMap<String, String>,
     pub(crate) workloads: Vec<Workload>,
@@ -37,6 +32,11 @@ pub(crate) struct Results {
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Workload {
     pub(crate) name: String,
+    /// When it was measured.
+    pub(crate) date: String,
+    /// The load of the machine before the first run; the bench itself is not
+    /// in it.
+    pub(crate) load: f64,
     /// Why it was left out, if it was.
     pub(crate) skipped: Option<String>,
     pub(crate) rows: Vec<Row>,
@@ -222,6 +222,8 @@ mod tests {
         ];
         let workload = Workload {
             name: String::new(),
+            date: String::new(),
+            load: 0.0,
             skipped: None,
             rows,
         };

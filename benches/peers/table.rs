@@ -75,7 +75,7 @@ fn one_workload(results: &Results, workload: &Workload) -> String {
     let _ = writeln!(
         text,
         "{}; load of the machine before: {:.1}.\n",
-        results.date, results.load
+        workload.date, workload.load
     );
     text.push_str(
         "| Program | Median s | Best s | CPU s | Peak MB | Read MB | From disk MB | Rounds | Groups |\n\
