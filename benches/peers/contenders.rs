@@ -109,7 +109,7 @@ pub(crate) const CONTENDERS: &[Contender] = &[
         groups: Groups::Stdout(Format::FclonesJson),
     },
     Contender {
-        label: "fclones, a thread a core",
+        label: "fclones with a thread a core",
         program: Some("fclones"),
         arguments: &[
             "group",
@@ -139,7 +139,7 @@ pub(crate) const CONTENDERS: &[Contender] = &[
         groups: Groups::Stdout(Format::FclonesJson),
     },
     Contender {
-        label: "fclones, two threads a core",
+        label: "fclones with two threads a core",
         program: Some("fclones"),
         arguments: &[
             "group",
@@ -169,7 +169,7 @@ pub(crate) const CONTENDERS: &[Contender] = &[
         groups: Groups::Stdout(Format::FclonesJson),
     },
     Contender {
-        label: "fclones sha256, a thread a core",
+        label: "fclones sha256 with a thread a core",
         program: Some("fclones"),
         arguments: &[
             "group",
@@ -203,7 +203,7 @@ pub(crate) const CONTENDERS: &[Contender] = &[
         groups: Groups::Stdout(Format::FclonesJson),
     },
     Contender {
-        label: "fclones sha256, two threads a core",
+        label: "fclones sha256 with two threads a core",
         program: Some("fclones"),
         arguments: &[
             "group",

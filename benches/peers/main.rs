@@ -72,9 +72,10 @@ fn compare(options: &Options) -> io::Result<()> {
         }
     }
     let all = Results::load_all(&kept, options.size.name())?;
-    println!("\n{}", table::render(&all, &options.dir));
+    let tables = table::render(&all, options.size, &options.dir);
+    println!("\n{tables}");
     match &options.markdown {
-        Some(document) => table::write_into(document, &table::render(&all, &options.dir)),
+        Some(document) => table::write_into(document, &tables),
         None => Ok(()),
     }
 }

@@ -11,17 +11,18 @@ use super::groups::Agreement;
 use super::machine;
 use super::results::{Results, Row, Workload};
 use super::targets::TARGETS;
+use crate::trees::Size;
 
 /// Everything between these lines of the document is the bench's.
 const BEGIN: &str = "<!-- begin: written by cargo bench --bench peers -->";
 const END: &str = "<!-- end -->";
 
 /// All tables.
-pub(crate) fn render(all: &[Results], dir: &Path) -> String {
+pub(crate) fn render(all: &[Results], size: Size, dir: &Path) -> String {
     let mut text = String::new();
     push(&mut text, &format!("Machine: {}.", machine::describe(dir)));
     push(&mut text, &versions(all));
-    push(&mut text, &reached(all));
+    push(&mut text, &reached(all, size));
     for results in all {
         for workload in &results.workloads {
             push(&mut text, &one_workload(results, workload));
@@ -36,16 +37,24 @@ fn push(text: &mut String, part: &str) {
     text.push_str("\n\n");
 }
 
-/// What is to be reached and what was.
-pub(crate) fn reached(all: &[Results]) -> String {
-    let mut text = String::from(
-        "| Work | At most | Reached | | Fastest peer, median |\n|---|---|---|---|---|\n",
-    );
+/// What is to be reached and what was. Quick trees decide nothing: on them the
+/// fixed costs of a run weigh more than its work.
+fn reached(all: &[Results], size: Size) -> String {
+    let note = match size {
+        Size::Full => "",
+        Size::Quick => {
+            "What is to be reached is for full trees. These are quick ones, so nothing is decided.\n\n"
+        }
+    };
+    let mut text = note.to_owned();
+    text.push_str("| Work | At most | Reached | | Fastest peer, median |\n|---|---|---|---|---|\n");
     for target in TARGETS {
         let (value, verdict, against) = match target.reached(all) {
             None => ("not measured".to_owned(), "", String::new()),
             Some(reached) => {
-                let verdict = if reached.value <= target.at_most {
+                let verdict = if size == Size::Quick {
+                    "–"
+                } else if reached.value <= target.at_most {
                     "yes"
                 } else {
                     "**no**"
