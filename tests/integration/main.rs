@@ -8,6 +8,7 @@
 )]
 
 mod backup;
+mod benches;
 mod breaker;
 mod config;
 mod env;
