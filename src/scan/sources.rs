@@ -1,5 +1,5 @@
-//! Where the work of each stage comes from: folders to list, files to probe,
-//! classes to read.
+//! Where the work of the first stages comes from: folders to list, files to
+//! probe. Classes to read come from `hash_source`.
 
 use std::os::unix::ffi::OsStrExt;
 
@@ -7,7 +7,7 @@ use super::ScanError;
 use super::engine::Source;
 use super::item::{Item, ItemReport, ListItem, Origin};
 use super::plan::RootPlan;
-use crate::catalog::{Candidates, HashClass, ReadOnly, WriterHandle};
+use crate::catalog::{Candidates, ReadOnly, WriterHandle};
 use crate::model::{FolderId, RootId, ScanId, VolumeId};
 
 /// Folders kept in memory; further ones are found again in the catalog.
@@ -182,36 +182,5 @@ impl Source for ProbeSource {
     fn next(&mut self) -> Result<Option<Item>, ScanError> {
         let batch = self.0.next_batch(PROBE_BATCH)?;
         Ok((!batch.is_empty()).then_some(Item::Probe(batch)))
-    }
-}
-
-/// Classes to read in step, those first that would free most.
-pub(super) struct HashSource {
-    candidates: Candidates,
-    /// Copies of one class that may be open at once.
-    in_step: usize,
-    parts: Vec<HashClass>,
-}
-
-impl HashSource {
-    /// A source that splits classes larger than `in_step`.
-    pub(super) fn new(candidates: Candidates, in_step: usize) -> Self {
-        Self {
-            candidates,
-            in_step,
-            parts: Vec::new(),
-        }
-    }
-}
-
-impl Source for HashSource {
-    fn next(&mut self) -> Result<Option<Item>, ScanError> {
-        if self.parts.is_empty()
-            && let Some(class) = self.candidates.next_class()?
-        {
-            self.parts = class.split(self.in_step);
-            self.parts.reverse();
-        }
-        Ok(self.parts.pop().map(Item::Hash))
     }
 }

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use super::access::Access;
-use super::compare::hash_class;
+use super::compare::hash_classes;
 use super::item::{Item, ItemReport, Work};
 use super::list::list;
 use super::pool::{Job, WorkerContext};
 use super::probe::{probe_batch, probe_buffer};
 use super::shared::Shared;
+use super::sift::sift_batch;
 use crate::catalog::{CatalogError, ReadOnly};
 use crate::platform::AlignedBuffer;
 
@@ -60,7 +61,10 @@ impl Worker {
                 &mut self.probe_buffer,
                 context,
             ),
-            Item::Hash(class) => hash_class(access, &self.shared, class, &mut self.chunks, context),
+            Item::Hash(classes) => {
+                hash_classes(access, &self.shared, classes, &mut self.chunks, context)
+            }
+            Item::Sift(item) => sift_batch(access, &self.shared, item, &mut self.chunks, context),
         }
     }
 }

@@ -18,6 +18,7 @@ mod faults;
 mod forget;
 mod generate;
 mod hazards;
+mod in_step;
 mod layers;
 mod metrics;
 mod names;
