@@ -192,7 +192,8 @@ pub(super) fn send(
     bytes_read: u64,
     results: Vec<FileResult>,
 ) {
-    if results.is_empty() || !context.settle() {
+    let is_nothing = results.is_empty() && bytes_read == 0;
+    if is_nothing || !context.settle() {
         return;
     }
     let record = Record::Files {

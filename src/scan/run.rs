@@ -10,6 +10,7 @@ use super::ScanError;
 use super::access::{OpenRoot, OpenRoots, join};
 use super::engine::{Engine, Findings, Source, StageEnd};
 use super::events;
+use super::hash_source::HashSource;
 use super::item::Place;
 use super::limits::Limits;
 use super::metrics::Metrics;
@@ -21,7 +22,7 @@ use super::scope::Scope;
 use super::shared::{Shared, volume_row};
 use super::shutdown::Shutdown;
 use super::sizes::Sizes;
-use super::sources::{DeferredSource, HashSource, ListSource, ProbeSource, Seeds};
+use super::sources::{DeferredSource, ListSource, ProbeSource, Seeds};
 use super::throttle::Throttle;
 use super::timing::Timing;
 use crate::catalog::{
@@ -293,7 +294,13 @@ impl Run<'_> {
         }
         let (lead, files) = (self.shared.lead, candidates.files);
         events::stage_begin(lead, Stage::Hash, Some(files), Some(candidates.bytes));
-        let mut source = HashSource::new(candidates, in_step(self.limits.workers));
+        let mut source = HashSource::new(
+            candidates,
+            Arc::clone(&self.shared),
+            Arc::clone(self.metrics),
+            in_step(self.limits.workers),
+            self.limits.workers,
+        );
         self.run_stage(lead, &mut source)
     }
 

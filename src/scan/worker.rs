@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use super::access::Access;
-use super::compare::hash_class;
+use super::compare::hash_classes;
 use super::item::{Item, ItemReport, Work};
 use super::list::list;
 use super::pool::{Job, WorkerContext};
 use super::probe::probe_batch;
 use super::samples::SampleReader;
 use super::shared::Shared;
+use super::sift::sift_batch;
 use crate::catalog::{CatalogError, ReadOnly};
 use crate::platform::AlignedBuffer;
 
@@ -64,7 +65,10 @@ impl Worker {
             Item::Probe(copies) => {
                 probe_batch(access, &self.shared, copies, &mut self.samples, context)
             }
-            Item::Hash(class) => hash_class(access, &self.shared, class, &mut self.chunks, context),
+            Item::Hash(classes) => {
+                hash_classes(access, &self.shared, classes, &mut self.chunks, context)
+            }
+            Item::Sift(item) => sift_batch(access, &self.shared, item, &mut self.chunks, context),
         }
     }
 }

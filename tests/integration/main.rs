@@ -21,6 +21,7 @@ mod forget;
 mod generate;
 mod hazards;
 mod html;
+mod in_step;
 mod layers;
 mod metrics;
 mod names;
