@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use dupescan::catalog::{
     CatalogError, Exclusive, FileChange, FileOutcome, FileResult, FileState, FolderListing,
-    ListingCounts, NewFolder, NewScan, Record, VolumeRow, Writer, WriterHandle,
+    ListingCounts, NewFolder, NewScan, PartListing, Record, VolumeRow, Writer, WriterHandle,
 };
 use dupescan::model::{Algorithm, Digest, FileMeta, FolderId, RootId, ScanId, Totals, VolumeId};
 
@@ -70,16 +70,19 @@ impl Scan {
             name: format!("folder{at:05}").into(),
         });
         self.handle.send(Record::Listed(Box::new(FolderListing {
-            scan: self.scan,
-            root: self.root,
-            folder,
+            files: PartListing {
+                scan: self.scan,
+                root: self.root,
+                folder,
+                changes: files()
+                    .map(|(ino, &content)| change(ino, content))
+                    .collect(),
+                vanished: Vec::new(),
+                bytes_read: 0,
+            },
             volume: self.volume,
             mount_point: false,
             times: None,
-            files: files()
-                .map(|(ino, &content)| change(ino, content))
-                .collect(),
-            vanished: Vec::new(),
             new_folders: new_folders.collect(),
             returned_folders: Vec::new(),
             vanished_folders: Vec::new(),
@@ -141,6 +144,7 @@ fn change(ino: u64, content: u64) -> FileChange {
         ino: Some(ino),
         keeps_digest: false,
         replaces: None,
+        sample: None,
     }
 }
 

@@ -52,16 +52,19 @@ fn write_rows(path: &Path) -> Result<(), CatalogError> {
     })?;
     let writer = Writer::start(catalog, 1_000, Duration::from_millis(250))?;
     let handle = writer.handle();
-    let listing = |folder, files, new_folders| FolderListing {
+    let listing = |folder, changes, new_folders| FolderListing {
+        files: PartListing {
+            scan,
+            root: placement.root,
+            folder,
+            changes,
+            vanished: Vec::new(),
+            bytes_read: 0,
+        },
         is_repeat: false,
-        scan,
-        root: placement.root,
-        folder,
         volume,
         mount_point: false,
         times: None,
-        files,
-        vanished: Vec::new(),
         new_folders,
         returned_folders: Vec::new(),
         vanished_folders: Vec::new(),
@@ -99,6 +102,7 @@ fn new_file(number: u64) -> FileChange {
         ino: Some(number),
         keeps_digest: false,
         replaces: None,
+        sample: None,
     }
 }
 
