@@ -1,11 +1,13 @@
 //! What the user types and sees: the command line, one thin file per command,
 //! progress, messages and exit codes. The only layer that prints.
 
+mod answer;
 mod args;
 mod backup;
 mod catalog;
 mod check;
 mod context;
+mod diff;
 mod errors;
 mod exit;
 mod forget;
@@ -73,6 +75,7 @@ fn dispatch(context: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::Scan(args) => scan::run(context, &args),
         Command::Resume(_) => resume::run(context),
         Command::Report(args) => report::run(context, &args),
+        Command::Diff(args) => diff::run(context, &args),
         Command::Status(args) => status::run(context, &args),
         Command::Errors(args) => errors::run(context, &args),
         Command::Retry(args) => retry::run(context, &args),

@@ -4,12 +4,12 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use super::args::ReportArgs;
+use super::args::answer::exclusion;
 use super::check::Checker;
 use super::context::Context;
-use super::exit::{self, Exit};
+use super::exit::Exit;
 use super::{outfile, output, paths};
 use crate::catalog::{GroupFilter, GroupList, ReadOnly};
-use crate::globs::Globs;
 use crate::model::{Group, Timestamp, Totals};
 use crate::report::{Format, Header, Render, Style, renderer, text};
 
@@ -39,7 +39,8 @@ pub(super) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
     Ok(Exit::Done)
 }
 
-fn header(catalog: &ReadOnly) -> Result<Header, crate::catalog::CatalogError> {
+/// What an answer holds up to.
+pub(super) fn header(catalog: &ReadOnly) -> Result<Header, crate::catalog::CatalogError> {
     Ok(Header {
         generated_at: Timestamp::now(),
         as_of: catalog.as_of()?,
@@ -64,11 +65,6 @@ fn filter(
     let algorithm = catalog
         .algorithm()
         .map_err(|error| context.at_catalog(error))?;
-    let globs = Globs::new(&args.exclude).map_err(|(glob, reason)| {
-        exit::usage(format_args!(
-            "invalid value '{glob}' from --exclude: {reason}"
-        ))
-    })?;
     Ok(GroupFilter {
         min_count: args.min_count,
         min_size: args.min_size,
@@ -77,10 +73,7 @@ fn filter(
         across: args.across,
         below,
         extensions: args.ext.clone(),
-        exclude: match globs.is_empty() {
-            true => None,
-            false => Some(Box::new(move |path| globs.matches_file(path))),
-        },
+        exclude: exclusion(&args.exclude)?,
         order: args.sort.into(),
         // With --check the limit is on groups that pass it.
         limit: args.limit.filter(|_| !args.check),

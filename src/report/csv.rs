@@ -136,7 +136,7 @@ fn shared_cells(number: u64, group: &Group) -> [String; 7] {
 }
 
 /// Text that no spreadsheet takes for a formula.
-fn neutral(text: Cow<'_, str>) -> Cow<'_, str> {
+pub(super) fn neutral(text: Cow<'_, str>) -> Cow<'_, str> {
     if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         format!("'{text}").into()
     } else {
@@ -146,7 +146,7 @@ fn neutral(text: Cow<'_, str>) -> Cow<'_, str> {
 
 /// The I/O error inside; the crate's own conversion would hide its kind, and a
 /// closed pipe must stay one.
-fn io_error(error: ::csv::Error) -> io::Error {
+pub(super) fn io_error(error: ::csv::Error) -> io::Error {
     match error.into_kind() {
         ::csv::ErrorKind::Io(error) => error,
         kind => io::Error::other(format!("{kind:?}")),

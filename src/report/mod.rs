@@ -2,6 +2,7 @@
 //! they are told, and how a caller drives them. No SQL and no printing: a
 //! renderer writes to whatever it is given, and groups come from the caller.
 
+mod answer;
 mod columns;
 mod csv;
 mod encode;
@@ -17,6 +18,7 @@ use std::fmt;
 use std::io::{self, BufWriter, Write};
 use std::str::FromStr;
 
+pub use answer::{Answer, AnswerFormat, Cell, Column, files_and_bytes};
 pub(crate) use encode::rfc3339;
 pub(crate) use json::{PathJson, write_value};
 

@@ -10,6 +10,7 @@
 mod backup;
 mod breaker;
 mod config;
+mod diff;
 mod env;
 mod errors;
 mod events;

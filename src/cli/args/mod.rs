@@ -2,6 +2,8 @@
 //! the environment know too stay text here and become a [`Layer`]; `config`
 //! reads and validates them. What belongs to one command only is typed.
 
+pub(super) mod answer;
+pub(super) mod ask;
 pub(super) mod catalog;
 mod limits;
 pub(super) mod report;
@@ -12,6 +14,7 @@ mod tests;
 
 use std::path::PathBuf;
 
+pub(crate) use ask::DiffArgs;
 pub(crate) use catalog::{
     BackupArgs, ErrorsArgs, ForgetArgs, PurgeArgs, RootsArgs, StatusArgs, VerifyArgs,
 };
@@ -48,8 +51,8 @@ Values:
 
 Exit codes:
     0  done
-    1  done, with findings: paths that could not be read (see `dupescan errors`), or a problem
-       that `dupescan verify` found
+    1  done, with findings: paths that could not be read (see `dupescan errors`), a problem that
+       `dupescan verify` found, or an answer that is no (`dupescan diff`)
     2  wrong usage or configuration
     3  could not: catalog unusable or locked, disk full, root offline, device failing
   130  interrupted, state saved";
@@ -142,6 +145,7 @@ pub(crate) enum Command {
     Scan(Box<ScanArgs>),
     Resume(ResumeArgs),
     Report(ReportArgs),
+    Diff(DiffArgs),
     Status(StatusArgs),
     Errors(ErrorsArgs),
     Retry(RetryArgs),

@@ -79,6 +79,7 @@ fn every_command_of_the_contract_is_there() {
         "scan",
         "resume",
         "report",
+        "diff",
         "status",
         "errors",
         "retry",
