@@ -11,7 +11,7 @@ use super::files::FileFilter;
 use super::groups::absolute;
 use super::places::Extent;
 use super::records::FileState;
-use super::rows::{self, signed, unsigned};
+use super::rows::{self, unsigned};
 use super::settle::{UNREAD, UNRESOLVED};
 use super::{CatalogError, FolderPaths, ReadOnly};
 use crate::model::{FolderId, RootId, ScanId};
@@ -154,10 +154,7 @@ impl Sides {
                     AND files.size BETWEEN ?1 AND ?2
                   ORDER BY places.rank, files.name"
             ),
-            params![
-                signed(self.filter.min_size.unwrap_or(0)),
-                signed(self.filter.max_size.unwrap_or(u64::MAX))
-            ],
+            self.filter.sizes(),
         )?;
         Ok(())
     }

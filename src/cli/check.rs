@@ -134,7 +134,8 @@ impl Checker {
         self.root_of(path).is_some_and(|root| root.dir.is_some())
     }
 
-    fn stat(&self, path: &Path) -> io::Result<Stat> {
+    /// The state of a catalogued file now.
+    pub(super) fn stat(&self, path: &Path) -> io::Result<Stat> {
         let (dir, name, links) = self.reach(path)?;
         dir.stat_entry(name, links)
     }

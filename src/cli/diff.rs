@@ -25,7 +25,7 @@ const COLUMNS: &[Column] = &[
     Column::hidden("side"),
     Column::new("answer", "ANSWER", 12),
     Column::new("size", "SIZE", 10),
-    Column::new("mtime", "MODIFIED", 16),
+    Column::hidden("mtime"),
     Column::new("path", "PATH", 0),
     Column::hidden("reason"),
 ];

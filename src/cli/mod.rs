@@ -10,8 +10,11 @@ mod context;
 mod diff;
 mod errors;
 mod exit;
+mod export;
+mod find;
 mod forget;
 mod generate;
+mod history;
 mod logging;
 mod metrics_file;
 mod outfile;
@@ -29,6 +32,7 @@ mod session;
 mod signals;
 mod status;
 mod summary;
+mod unique;
 mod verify;
 
 use std::ffi::OsString;
@@ -76,6 +80,10 @@ fn dispatch(context: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::Resume(_) => resume::run(context),
         Command::Report(args) => report::run(context, &args),
         Command::Diff(args) => diff::run(context, &args),
+        Command::Unique(args) => unique::run(context, &args),
+        Command::Find(args) => find::run(context, &args),
+        Command::Export(args) => export::run(context, &args),
+        Command::History(args) => history::run(context, &args),
         Command::Status(args) => status::run(context, &args),
         Command::Errors(args) => errors::run(context, &args),
         Command::Retry(args) => retry::run(context, &args),

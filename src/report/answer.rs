@@ -47,6 +47,8 @@ pub enum Cell {
     FileTime(i64),
     /// A word or sentence of ours, or hexadecimal digits.
     Text(Cow<'static, str>),
+    /// Yes or no.
+    Flag(bool),
     /// Nothing to say.
     Nothing,
 }
@@ -85,7 +87,6 @@ pub struct Answer<'a, W: Write> {
     columns: &'static [Column],
     limit: u64,
     rows: u64,
-    has_headings: bool,
     out: W,
 }
 
@@ -107,16 +108,13 @@ impl<'a, W: Write> Answer<'a, W> {
             columns,
             limit: limit.unwrap_or(u64::MAX),
             rows: 0,
-            has_headings: true,
             out,
         }
     }
 
-    /// Leaves the headings of a table out.
-    #[must_use]
-    pub fn without_headings(mut self) -> Self {
-        self.has_headings = false;
-        self
+    /// Whether the limit leaves room for another row.
+    pub fn has_room(&self) -> bool {
+        self.rows < self.limit
     }
 
     /// Writes what stands before the first row.
@@ -159,8 +157,12 @@ impl<'a, W: Write> Answer<'a, W> {
             return Ok(());
         }
         match self.format {
+            // Where no column is for tables, lines say what there is to say.
+            AnswerFormat::Table if self.columns.iter().all(|column| column.table.is_none()) => {
+                Ok(())
+            }
             AnswerFormat::Table => {
-                if self.rows == 1 && self.has_headings {
+                if self.rows == 1 {
                     self.headings(cells)?;
                 }
                 self.table_row(cells)
@@ -277,6 +279,7 @@ impl<'a, W: Write> Answer<'a, W> {
             Cell::Moment(moment) => text::timestamp(*moment),
             Cell::FileTime(ns) => text::timestamp(Timestamp(ns.div_euclid(1_000_000_000))),
             Cell::Text(text) => text.clone().into_owned(),
+            Cell::Flag(flag) => if *flag { "yes" } else { "no" }.to_owned(),
             Cell::Nothing => String::new(),
         }
     }
@@ -363,6 +366,7 @@ impl Cell {
             Self::Moment(moment) => rfc3339(*moment).into(),
             Self::FileTime(ns) => rfc3339_nanos(*ns).into(),
             Self::Text(text) => text.as_ref().into(),
+            Self::Flag(flag) => (*flag).into(),
             Self::Nothing => Value::Null,
         }
     }

@@ -9,6 +9,7 @@ mod encode;
 mod fdupes;
 mod json;
 mod jsonl;
+mod sums;
 mod table;
 #[cfg(test)]
 mod testing;
@@ -21,6 +22,7 @@ use std::str::FromStr;
 pub use answer::{Answer, AnswerFormat, Cell, Column, files_and_bytes};
 pub(crate) use encode::rfc3339;
 pub(crate) use json::{PathJson, write_value};
+pub use sums::sum_line;
 
 use crate::escape;
 use crate::model::{AsOf, Group, Timestamp, Totals};

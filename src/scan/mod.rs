@@ -4,6 +4,7 @@
 mod access;
 mod breaker;
 mod compare;
+pub mod content;
 mod diff;
 mod engine;
 mod entries;

@@ -14,7 +14,7 @@ mod tests;
 
 use std::path::PathBuf;
 
-pub(crate) use ask::DiffArgs;
+pub(crate) use ask::{DiffArgs, ExportArgs, FindArgs, HistoryArgs, UniqueArgs};
 pub(crate) use catalog::{
     BackupArgs, ErrorsArgs, ForgetArgs, PurgeArgs, RootsArgs, StatusArgs, VerifyArgs,
 };
@@ -146,6 +146,10 @@ pub(crate) enum Command {
     Resume(ResumeArgs),
     Report(ReportArgs),
     Diff(DiffArgs),
+    Unique(UniqueArgs),
+    Find(FindArgs),
+    Export(ExportArgs),
+    History(HistoryArgs),
     Status(StatusArgs),
     Errors(ErrorsArgs),
     Retry(RetryArgs),
