@@ -130,7 +130,7 @@ mod tests {
         bed.scan("/r", &[file("a", 20, 1), file("b", 20, 2)]);
         bed.scan("/s", &[file("unread", 20, 3).unread()]);
         let unread = row("/s/unread", 1, Verdict::Undetermined);
-        assert_eq!(few(&bed, 2), [unread.clone()]);
+        assert_eq!(few(&bed, 2), std::slice::from_ref(&unread));
         let of = |path| row(path, 2, Verdict::Undetermined);
         assert_eq!(few(&bed, 3), [of("/r/a"), of("/r/b"), unread]);
     }

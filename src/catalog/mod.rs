@@ -3,6 +3,7 @@
 //! maintenance command that holds the [`Lock`]); any number read.
 
 mod apply;
+mod audits;
 mod backup;
 mod candidates;
 mod changes;
@@ -36,6 +37,9 @@ mod verify;
 mod wal;
 mod writer;
 
+pub use audits::{
+    AuditCopy, AuditId, AuditList, AuditNote, AuditRun, AuditScope, Coverage, NO_SCAN,
+};
 pub use candidates::{Candidates, HashClass, Selection, WorkCopy, WorkName};
 pub use error::CatalogError;
 pub use faults::{FaultCause, FaultEntry};

@@ -3,6 +3,7 @@
 
 mod answer;
 mod args;
+mod audit;
 mod backup;
 mod catalog;
 mod check;
@@ -84,6 +85,7 @@ fn dispatch(context: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::Find(args) => find::run(context, &args),
         Command::Export(args) => export::run(context, &args),
         Command::History(args) => history::run(context, &args),
+        Command::Audit(args) => audit::run(context, &args),
         Command::Status(args) => status::run(context, &args),
         Command::Errors(args) => errors::run(context, &args),
         Command::Retry(args) => retry::run(context, &args),

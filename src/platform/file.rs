@@ -57,6 +57,13 @@ impl OpenFile {
         advise(&self.fd, Pattern::Sequential);
     }
 
+    /// Asks the system to forget what it holds of the file in memory, so that
+    /// reading asks the disk. Pages that are not written yet, or that another
+    /// process has mapped, stay.
+    pub fn forget_cached(&self) {
+        advise(&self.fd, Pattern::Forget);
+    }
+
     /// Tells the system not to read ahead.
     pub fn advise_random(&self) {
         advise(&self.fd, Pattern::Random);
@@ -67,6 +74,7 @@ impl OpenFile {
 enum Pattern {
     Sequential,
     Random,
+    Forget,
 }
 
 /// Advice is free to fail: reading works without it.
@@ -76,6 +84,7 @@ fn advise(fd: &OwnedFd, pattern: Pattern) {
     let advice = match pattern {
         Pattern::Sequential => Advice::Sequential,
         Pattern::Random => Advice::Random,
+        Pattern::Forget => Advice::DontNeed,
     };
     rustix::fs::fadvise(fd, 0, None, advice).ok();
 }
@@ -84,7 +93,7 @@ fn advise(fd: &OwnedFd, pattern: Pattern) {
 #[cfg(not(any(target_os = "linux", target_os = "freebsd")))]
 fn advise(_fd: &OwnedFd, pattern: Pattern) {
     match pattern {
-        Pattern::Sequential | Pattern::Random => {}
+        Pattern::Sequential | Pattern::Random | Pattern::Forget => {}
     }
 }
 
@@ -106,6 +115,7 @@ mod tests {
         let (file, _keep) = open(b"0123456789");
         file.advise_sequential();
         file.advise_random();
+        file.forget_cached();
         let mut buffer = [0; 4];
         assert_eq!(file.read_at(&mut buffer, 2).unwrap(), 4);
         assert_eq!(&buffer, b"2345");

@@ -4,9 +4,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::audit::Audited;
 use super::metrics::ItemKind;
 use super::scope::IgnoreChain;
-use crate::catalog::{CatalogError, HashClass, WorkCopy, WorkName};
+use crate::catalog::{AuditCopy, CatalogError, HashClass, WorkCopy, WorkName};
 use crate::fault::Fault;
 use crate::model::{FolderId, RootId, ScanId, Timestamp, VolumeId};
 
@@ -44,6 +45,8 @@ pub(super) enum Item {
     Probe(Vec<WorkCopy>),
     /// Read a class of files in step.
     Hash(HashClass),
+    /// Read a batch of files again, to see whether they are what they were.
+    Audit(Vec<AuditCopy>),
 }
 
 impl Item {
@@ -52,7 +55,7 @@ impl Item {
         match self {
             Self::List(_) => ItemKind::List,
             Self::Probe(_) => ItemKind::Probe,
-            Self::Hash(_) => ItemKind::Hash,
+            Self::Hash(_) | Self::Audit(_) => ItemKind::Hash,
         }
     }
 
@@ -77,6 +80,11 @@ impl Item {
                 let stuck = with(vec![rest.remove(part)]);
                 (stuck, (!rest.is_empty()).then(|| with(rest)))
             }
+            (Self::Audit(copies), Some(part)) if part < copies.len() => {
+                let mut rest = copies.clone();
+                let stuck = Self::Audit(vec![rest.remove(part)]);
+                (stuck, (!rest.is_empty()).then_some(Self::Audit(rest)))
+            }
             _ => (self.clone(), None),
         }
     }
@@ -87,6 +95,7 @@ impl Item {
             Self::List(item) => vec![item.volume],
             Self::Probe(copies) => copies.iter().map(|copy| copy.volume).collect(),
             Self::Hash(class) => class.copies.iter().map(|copy| copy.volume).collect(),
+            Self::Audit(copies) => copies.iter().map(|audited| audited.copy.volume).collect(),
         };
         volumes.sort_unstable();
         volumes.dedup();
@@ -103,6 +112,10 @@ impl Item {
                 .iter()
                 .filter(|copy| copy.volume == volume)
                 .count(),
+            Self::Audit(copies) => copies
+                .iter()
+                .filter(|audited| audited.copy.volume == volume)
+                .count(),
         }
     }
 
@@ -112,6 +125,10 @@ impl Item {
             Self::List(item) => vec![Place::folder(item.folder)],
             Self::Probe(copies) => copies.iter().map(Place::of_copy).collect(),
             Self::Hash(class) => class.copies.iter().map(Place::of_copy).collect(),
+            Self::Audit(copies) => copies
+                .iter()
+                .map(|audited| Place::of_copy(&audited.copy))
+                .collect(),
         }
     }
 }
@@ -222,6 +239,8 @@ pub(super) struct ItemReport {
     pub skipped: Vec<(PathBuf, String)>,
     /// Mount points on which nothing is mounted any more.
     pub offline: Vec<PathBuf>,
+    /// Copies that were read again, in an audit.
+    pub audited: Vec<Audited>,
     /// The catalog failed under the worker.
     pub fatal: Option<CatalogError>,
 }

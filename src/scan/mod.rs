@@ -2,6 +2,7 @@
 //! work items that list folders, probe files and hash groups.
 
 mod access;
+mod audit;
 mod breaker;
 mod compare;
 pub mod content;
@@ -31,6 +32,7 @@ mod subfolders;
 mod throttle;
 mod worker;
 
+pub use audit::{AuditOutcome, AuditRequest, AuditVerdict, Audited, Listener, audit};
 pub use error::ScanError;
 pub use notice::Notice;
 pub use plan::{Plan, Request, check_paths, retries, unfinished};

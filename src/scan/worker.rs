@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::access::Access;
+use super::audit::audit_batch;
 use super::compare::hash_class;
 use super::item::{Item, ItemReport, Work};
 use super::list::list;
@@ -60,6 +61,9 @@ impl Worker {
                 &mut self.probe_buffer,
                 context,
             ),
+            Item::Audit(copies) => {
+                audit_batch(access, &self.shared, copies, &mut self.chunks, context)
+            }
             Item::Hash(class) => hash_class(access, &self.shared, class, &mut self.chunks, context),
         }
     }

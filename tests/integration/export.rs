@@ -45,10 +45,10 @@ fn sums(env: &TestEnv, program: &str) -> Vec<Vec<u8>> {
     let script = format!("find \"$PWD/tree\" -type f -print0 | xargs -0 {program}");
     let mut command = env.bare_command("sh");
     command.args(["-c", &script]);
-    lines(env.finish(command).ok().stdout)
+    lines(&env.finish(command).ok().stdout)
 }
 
-fn lines(text: Vec<u8>) -> Vec<Vec<u8>> {
+fn lines(text: &[u8]) -> Vec<Vec<u8>> {
     let mut lines: Vec<_> = text
         .split_inclusive(|byte| *byte == b'\n')
         .map(<[u8]>::to_vec)
@@ -81,7 +81,7 @@ fn sums_are_what_the_coreutils_print_and_accept() {
         let env = odd_tree();
         env.run(&format!("scan --hash-all --hash {hash} tree")).ok();
         let run = env.run(&format!("export --format {format}")).ok();
-        assert_eq!(lines(run.stdout.clone()), sums(&env, program), "{program}");
+        assert_eq!(lines(&run.stdout), sums(&env, program), "{program}");
         let checked = check(&env, program, &run.stdout);
         assert!(checked.status.success(), "{checked:?}");
         assert_eq!(String::from_utf8_lossy(&checked.stderr), "");
@@ -99,7 +99,7 @@ fn coverage_is_told_on_standard_error() {
     env.run("scan tree").ok();
     let run = env.run("export").ok();
     // All but the one of a size of its own.
-    assert_eq!(lines(run.stdout.clone()).len(), 19);
+    assert_eq!(lines(&run.stdout).len(), 19);
     run.complains("digests for 19 of 20 files")
         .complains("audit --baseline");
     env.run("scan --hash-all tree").ok();
@@ -113,7 +113,7 @@ fn coverage_is_told_on_standard_error() {
     env.run("export --min-size 3")
         .ok()
         .complains("digests for 1 of 1 file\n");
-    assert_eq!(lines(env.run("export --limit 3").ok().stdout).len(), 3);
+    assert_eq!(lines(&env.run("export --limit 3").ok().stdout).len(), 3);
 }
 
 #[test]
@@ -161,10 +161,7 @@ fn sums_of_another_algorithm_are_refused() {
          sha256sums"
     );
     let run = env.run("export --format b3sums").ok();
-    assert_eq!(
-        lines(run.stdout.clone()),
-        lines(env.run("export").ok().stdout)
-    );
+    assert_eq!(lines(&run.stdout), lines(&env.run("export").ok().stdout));
     env.run("scan --hash sha3-256 tree").ok();
     env.run("export --format sha3-256sums").ok();
 }

@@ -7,6 +7,7 @@
     reason = "a test that meets something unexpected has to stop"
 )]
 
+mod audit;
 mod backup;
 mod breaker;
 mod config;

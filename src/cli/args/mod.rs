@@ -4,6 +4,7 @@
 
 pub(super) mod answer;
 pub(super) mod ask;
+mod audit;
 pub(super) mod catalog;
 mod limits;
 pub(super) mod report;
@@ -15,6 +16,7 @@ mod tests;
 use std::path::PathBuf;
 
 pub(crate) use ask::{DiffArgs, ExportArgs, FindArgs, HistoryArgs, UniqueArgs};
+pub(crate) use audit::AuditArgs;
 pub(crate) use catalog::{
     BackupArgs, ErrorsArgs, ForgetArgs, PurgeArgs, RootsArgs, StatusArgs, VerifyArgs,
 };
@@ -52,7 +54,7 @@ Values:
 Exit codes:
     0  done
     1  done, with findings: paths that could not be read (see `dupescan errors`), a problem that
-       `dupescan verify` found, or an answer that is no (`dupescan diff`)
+       `dupescan verify` found, bit rot, or an answer that is no (`diff`, `find`)
     2  wrong usage or configuration
     3  could not: catalog unusable or locked, disk full, root offline, device failing
   130  interrupted, state saved";
@@ -150,6 +152,7 @@ pub(crate) enum Command {
     Find(FindArgs),
     Export(ExportArgs),
     History(HistoryArgs),
+    Audit(AuditArgs),
     Status(StatusArgs),
     Errors(ErrorsArgs),
     Retry(RetryArgs),
@@ -170,6 +173,7 @@ impl Command {
                 let limits = args.limits.settings().over(args.settings.settings());
                 args.run.settings().over(limits)
             }
+            Self::Audit(args) => args.settings(),
             Self::Resume(args) => args.run.settings().over(args.limits.settings()),
             Self::Retry(args) => args.run.settings().over(args.limits.settings()),
             _ => Layer::default(),

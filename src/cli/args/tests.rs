@@ -84,6 +84,7 @@ fn every_command_of_the_contract_is_there() {
         "find",
         "export",
         "history",
+        "audit",
         "status",
         "errors",
         "retry",
