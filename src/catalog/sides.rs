@@ -2,10 +2,13 @@
 //! the other, by content. What the catalog knows only; whether the files are
 //! still as they were scanned is for the caller to find out.
 
-use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+mod listing;
 
-use rusqlite::{OptionalExtension, Row, params};
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+pub use listing::Listing;
+use rusqlite::{Row, params};
 
 use super::files::FileFilter;
 use super::groups::absolute;
@@ -14,7 +17,7 @@ use super::records::FileState;
 use super::rows::{self, unsigned};
 use super::settle::{UNREAD, UNRESOLVED};
 use super::{CatalogError, FolderPaths, ReadOnly};
-use crate::model::{FolderId, RootId, ScanId};
+use crate::model::{FolderId, RootId};
 
 /// Rows fetched at once.
 const PAGE: u32 = 1_000;
@@ -73,21 +76,6 @@ pub struct SideFolder {
     /// The (mtime, ctime) it had when it was listed, where they prove that
     /// nothing changed.
     pub times: Option<(i64, i64)>,
-}
-
-/// How completely a side was listed.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Listing {
-    /// Folders in it.
-    pub folders: u64,
-    /// Folders that no scan has listed to the end.
-    pub unlisted: u64,
-    /// Folders, and names that could not even be examined, among the errors.
-    pub failed: u64,
-    /// The scans that listed its folders, by number.
-    pub scans: Vec<ScanId>,
-    /// Empty files, which hold nothing that could be lost.
-    pub empty: u64,
 }
 
 /// The two sides.
@@ -325,49 +313,6 @@ impl Sides {
             .collect()
     }
 
-    /// How completely the one side was listed.
-    pub fn our_listing(&self) -> Result<Listing, CatalogError> {
-        self.listing("our_places")
-    }
-
-    /// How completely the other side was listed.
-    pub fn their_listing(&self) -> Result<Listing, CatalogError> {
-        self.listing("their_places")
-    }
-
-    fn listing(&self, places: &str) -> Result<Listing, CatalogError> {
-        let connection = &self.catalog.connection;
-        let count = |sql: &str| -> rusqlite::Result<u64> {
-            let count: Option<i64> = connection.query_row(sql, [], |row| row.get(0)).optional()?;
-            Ok(unsigned(count.unwrap_or(0)))
-        };
-        let join = format!("temp.{places} AS places JOIN folders ON folders.id = places.folder");
-        let mut scans = connection.prepare(&format!(
-            "SELECT DISTINCT listed_in FROM {join} WHERE listed_in IS NOT NULL ORDER BY 1"
-        ))?;
-        let scans = scans.query_map([], |row| row.get(0).map(ScanId))?;
-        Ok(Listing {
-            folders: count(&format!("SELECT count(*) FROM temp.{places}"))?,
-            unlisted: count(&format!(
-                "SELECT count(*) FROM {join} WHERE folders.listed_in IS NULL"
-            ))?,
-            // Files that are listed and could not be read are in doubt one by one.
-            failed: count(&format!(
-                "SELECT count(*) FROM temp.{places} AS places
-                   JOIN faults ON faults.folder = places.folder
-                  WHERE NOT EXISTS (
-                        SELECT 1 FROM files WHERE files.folder = faults.folder
-                           AND files.name = faults.name AND files.removed_in IS NULL)"
-            ))?,
-            scans: scans.collect::<Result<_, _>>()?,
-            empty: count(&format!(
-                "SELECT count(*) FROM temp.{places} AS places
-                   JOIN files ON files.folder = places.folder
-                  WHERE files.removed_in IS NULL AND files.size = 0"
-            ))?,
-        })
-    }
-
     /// The catalog, for further questions.
     pub fn catalog(&self) -> &ReadOnly {
         &self.catalog
@@ -393,23 +338,6 @@ fn state(row: &Row<'_>, first: usize) -> rusqlite::Result<FileState> {
             .get::<_, Option<i64>>(first + 3)?
             .map(i64::cast_unsigned),
     })
-}
-
-impl ReadOnly {
-    /// Unfinished scans that list something at, above or below a path.
-    pub fn unfinished_around(&self, place: &Path) -> Result<Vec<ScanId>, CatalogError> {
-        let roots = self.roots()?;
-        let mut around = Vec::new();
-        for scan in self.unfinished_scans()? {
-            let root = roots.iter().find(|root| root.id == scan.root);
-            let Some(root) = root else { continue };
-            let listed: PathBuf = root.path.join(&scan.subpath).components().collect();
-            if listed.starts_with(place) || place.starts_with(&listed) {
-                around.push(scan.id);
-            }
-        }
-        Ok(around)
-    }
 }
 
 #[cfg(test)]

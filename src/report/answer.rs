@@ -2,20 +2,19 @@
 //! table for people, as one JSON document, as JSON lines or as CSV. Rows are
 //! written as they come; what they come to follows at the end.
 
-use std::borrow::Cow;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Serialize;
 use serde_json::Value;
 
+use super::cell::{Cell, Column};
 use super::csv::{io_error, neutral};
-use super::encode::{base64, rfc3339, rfc3339_nanos};
+use super::encode::{base64, rfc3339};
 use super::escape::escape;
 use super::json::{AsOfJson, write_value};
-use super::text::{self, as_of, counted, grouped, human_size, shorten_middle};
+use super::text::{as_of, counted, grouped, human_size};
 use super::{Header, Style};
-use crate::model::Timestamp;
 
 /// The forms of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,54 +27,6 @@ pub enum AnswerFormat {
     Jsonl,
     /// One line a row.
     Csv,
-}
-
-/// One value in a row.
-#[derive(Debug, Clone)]
-pub enum Cell {
-    /// A path, any bytes.
-    Path(PathBuf),
-    /// A number of bytes.
-    Size(u64),
-    /// A number of things.
-    Count(u64),
-    /// A difference of bytes.
-    Growth(i64),
-    /// A moment.
-    Moment(Timestamp),
-    /// A file's time, in nanoseconds.
-    FileTime(i64),
-    /// A word or sentence of ours, or hexadecimal digits.
-    Text(Cow<'static, str>),
-    /// Yes or no.
-    Flag(bool),
-    /// Nothing to say.
-    Nothing,
-}
-
-/// What a column is called.
-#[derive(Debug, Clone, Copy)]
-pub struct Column {
-    /// Its name in JSON and CSV.
-    pub key: &'static str,
-    /// Its heading in a table, and how wide it is there; `None` leaves it out.
-    /// The last column takes what room there is.
-    pub table: Option<(&'static str, usize)>,
-}
-
-impl Column {
-    /// A column that tables show.
-    pub const fn new(key: &'static str, heading: &'static str, width: usize) -> Self {
-        Self {
-            key,
-            table: Some((heading, width)),
-        }
-    }
-
-    /// A column for programs only.
-    pub const fn hidden(key: &'static str) -> Self {
-        Self { key, table: None }
-    }
 }
 
 /// Writes one answer: `begin`, then every row, then `end`. The caller buffers.
@@ -242,46 +193,11 @@ impl<'a, W: Write> Answer<'a, W> {
         let mut line = String::new();
         for (column, cell) in self.columns.iter().zip(cells) {
             if let Some((_, width)) = column.table {
-                let text = self.shown(cell, line.len());
+                let text = cell.shown(self.style, line.len());
                 push_cell(&mut line, &text, width, cell.is_number());
             }
         }
         writeln!(self.out, "{}", line.trim_end())
-    }
-
-    /// A cell as people read it; paths get the rest of the line.
-    fn shown(&self, cell: &Cell, used: usize) -> String {
-        match cell {
-            Cell::Path(path) => {
-                let path = escape(path);
-                match self.style.width {
-                    Some(width) => {
-                        let room = usize::from(width).saturating_sub(used);
-                        shorten_middle(&path, room.max(20))
-                    }
-                    None => path,
-                }
-            }
-            Cell::Size(bytes) if self.style.exact_bytes => grouped(*bytes),
-            Cell::Size(bytes) => human_size(*bytes),
-            Cell::Count(count) => grouped(*count),
-            Cell::Growth(bytes) => {
-                let size = match self.style.exact_bytes {
-                    true => grouped(bytes.unsigned_abs()),
-                    false => human_size(bytes.unsigned_abs()),
-                };
-                match bytes.signum() {
-                    0 => "same".to_owned(),
-                    1 => format!("+{size}"),
-                    _ => format!("-{size}"),
-                }
-            }
-            Cell::Moment(moment) => text::timestamp(*moment),
-            Cell::FileTime(ns) => text::timestamp(Timestamp(ns.div_euclid(1_000_000_000))),
-            Cell::Text(text) => text.clone().into_owned(),
-            Cell::Flag(flag) => if *flag { "yes" } else { "no" }.to_owned(),
-            Cell::Nothing => String::new(),
-        }
     }
 
     fn object(&self, mut fields: Vec<(String, Value)>, cells: &[Cell]) -> Object {
@@ -348,41 +264,6 @@ impl Serialize for Object {
     }
 }
 
-impl Cell {
-    /// A sentence or word of ours.
-    pub fn text(text: impl Into<Cow<'static, str>>) -> Self {
-        Self::Text(text.into())
-    }
-
-    fn is_number(&self) -> bool {
-        matches!(self, Self::Size(_) | Self::Count(_) | Self::Growth(_))
-    }
-
-    fn json(&self) -> Value {
-        match self {
-            Self::Path(path) => path.to_string_lossy().into(),
-            Self::Size(number) | Self::Count(number) => (*number).into(),
-            Self::Growth(number) => (*number).into(),
-            Self::Moment(moment) => rfc3339(*moment).into(),
-            Self::FileTime(ns) => rfc3339_nanos(*ns).into(),
-            Self::Text(text) => text.as_ref().into(),
-            Self::Flag(flag) => (*flag).into(),
-            Self::Nothing => Value::Null,
-        }
-    }
-
-    fn csv(&self) -> String {
-        match self {
-            Self::Text(text) => neutral(Cow::Borrowed(text)).into_owned(),
-            Self::Nothing => String::new(),
-            other => match other.json() {
-                Value::String(text) => text,
-                number => number.to_string(),
-            },
-        }
-    }
-}
-
 /// Columns of paths are called so by their keys.
 fn is_path(column: &Column) -> bool {
     matches!(column.key, "path" | "file" | "root")
@@ -401,3 +282,6 @@ fn push_cell(line: &mut String, text: &str, width: usize, is_number: bool) {
 pub fn files_and_bytes(files: u64, bytes: u64) -> String {
     format!("{}, {}", counted(files, "file", "files"), human_size(bytes))
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,7 @@
 //! renderer writes to whatever it is given, and groups come from the caller.
 
 mod answer;
+mod cell;
 mod columns;
 mod csv;
 mod encode;
@@ -19,7 +20,8 @@ use std::fmt;
 use std::io::{self, BufWriter, Write};
 use std::str::FromStr;
 
-pub use answer::{Answer, AnswerFormat, Cell, Column, files_and_bytes};
+pub use answer::{Answer, AnswerFormat, files_and_bytes};
+pub use cell::{Cell, Column};
 pub(crate) use encode::rfc3339;
 pub(crate) use json::{PathJson, write_value};
 pub use sums::sum_line;

@@ -26,9 +26,9 @@ use super::throttle::Throttle;
 use super::{Notice, ScanError};
 use crate::catalog::{
     AuditId, AuditList, AuditNote, AuditScope, CatalogError, Exclusive, FileFilter, FileState,
-    NO_SCAN, ReadOnly, WorkName, Writer, WriterHandle,
+    NO_SCAN, WorkName, Writer, WriterHandle,
 };
-use crate::model::{Digest, FolderId, Probe, Timestamp, now_ns};
+use crate::model::{Algorithm, Digest, FolderId, Probe, Timestamp, now_ns};
 use crate::platform::{Links, VolumeTable, lower_priority};
 
 /// Files in one work item, unless they are large.
@@ -123,80 +123,94 @@ pub fn audit(
     {
         tracing::warn!("cannot lower the priority: {error}");
     }
-    catalog.mark_orphans()?;
-    let path = catalog.path().to_owned();
     let run = catalog.begin_audit(&request.place)?;
     if run.resumed {
         notify(Notice::AuditResumed(run.started));
     }
     let roots = open_roots(&catalog, notify)?;
+    let bwlimit = request.options.bwlimit;
+    let list = collect(&catalog, run.id, request, &roots)?;
+    metrics.bytes_to_hash.add(list.bytes);
+    if list.copies > 0 {
+        notify(Notice::ToRead(list.copies, list.bytes));
+    }
+    catalog.set_durability(limits.durability)?;
+    let (path, algorithm) = (catalog.path().to_owned(), catalog.reader()?.algorithm()?);
+    let writer = Writer::start(catalog, limits.batch_rows, limits.batch_time)?;
+    let shared = Arc::new(surroundings(&writer, path, roots, algorithm, bwlimit)?);
+    let engine = Engine::start(&shared, writer.died().clone(), limits, shutdown, metrics)?;
+    let source = AuditSource::new(list, run.id, writer.handle(), tell);
+    work_off(engine, source, writer, limits)
+}
+
+/// Runs to the end or until shutdown, and saves everything found.
+fn work_off(
+    mut engine: Engine,
+    mut source: AuditSource<'_>,
+    writer: Writer,
+    limits: &Limits,
+) -> Result<AuditOutcome, ScanError> {
+    let ended = engine.run_stage(&mut source);
+    let mut saved = source.save();
+    let findings = engine.stop(Instant::now() + limits.shutdown);
+    let is_whole = findings.given_up.is_empty() && source.list.offline == 0;
+    if matches!(ended, Ok(StageEnd::Finished)) && is_whole && saved.is_ok() {
+        saved = writer.handle().finish_audit(source.run);
+    }
+    // Where the writer died, its own error says why.
+    writer.finish()?;
+    saved?;
+    Ok(AuditOutcome {
+        interrupted: ended? == StageEnd::Interrupted,
+        findings,
+        planned: (source.list.copies, source.list.bytes),
+        done: source.done,
+        skipped: source.list.skipped,
+        offline: source.list.offline,
+    })
+}
+
+fn collect(
+    catalog: &Exclusive,
+    run: AuditId,
+    request: AuditRequest,
+    roots: &OpenRoots,
+) -> Result<AuditList, CatalogError> {
     let scope = AuditScope {
         tops: request.tops,
         online: roots.keys().copied().collect(),
         before: request.before,
         baseline: request.baseline,
     };
-    let list = AuditList::build(ReadOnly::open(&path)?, run.id, &scope, request.filter)?;
-    catalog.set_durability(limits.durability)?;
-    let algorithm = catalog.reader()?.algorithm()?;
-    let writer = Writer::start(catalog, limits.batch_rows, limits.batch_time)?;
-    let shared = Arc::new(Shared {
-        catalog: path,
+    AuditList::build(catalog.reader()?, run, &scope, request.filter)
+}
+
+/// What the workers share; nothing is listed, so filters and visits are bare.
+fn surroundings(
+    writer: &Writer,
+    catalog: PathBuf,
+    roots: OpenRoots,
+    algorithm: Algorithm,
+    bwlimit: Option<u64>,
+) -> Result<Shared, ScanError> {
+    let listing = ListingOptions::default();
+    Ok(Shared {
+        catalog,
         writer: writer.handle(),
         roots,
-        scope: Scope::new(&ListingOptions::default())
+        scope: Scope::new(&listing)
             .map_err(|(glob, reason)| ScanError::BadGlob { glob, reason })?,
-        listing: ListingOptions::default(),
+        listing,
         ignore_ctime: false,
         allow_empty: false,
         algorithm,
         lead: NO_SCAN,
-        throttle: request.options.bwlimit.map(Throttle::new),
+        throttle: bwlimit.map(Throttle::new),
         own_files: Vec::new(),
         volumes: VolumeTable::new(),
         volume_rows: Mutex::default(),
         visited: Mutex::default(),
         next_comparison: AtomicI64::new(now_ns()),
-    });
-    metrics.bytes_to_hash.add(list.bytes);
-    if list.copies > 0 {
-        notify(Notice::ToRead(list.copies, list.bytes));
-    }
-    let mut engine = Engine::start(&shared, writer.died().clone(), limits, shutdown, metrics)?;
-    let mut source = AuditSource {
-        planned: (list.copies, list.bytes),
-        skipped: list.skipped,
-        offline: list.offline,
-        list,
-        run: run.id,
-        writer: writer.handle(),
-        notes: Vec::new(),
-        saved: Instant::now(),
-        failed: None,
-        done: 0,
-        tell,
-    };
-    let ended = engine.run_stage(&mut source);
-    let saved = source.save();
-    let findings = engine.stop(Instant::now() + limits.shutdown);
-    let is_whole = findings.given_up.is_empty() && source.offline == 0;
-    let finished = match (&ended, is_whole) {
-        (Ok(StageEnd::Finished), true) => writer.handle().finish_audit(run.id),
-        _ => Ok(()),
-    };
-    writer.finish()?;
-    if let Some(error) = source.failed.take() {
-        return Err(error.into());
-    }
-    saved?;
-    finished?;
-    Ok(AuditOutcome {
-        interrupted: ended? == StageEnd::Interrupted,
-        findings,
-        planned: source.planned,
-        done: source.done,
-        skipped: source.skipped,
-        offline: source.offline,
     })
 }
 
@@ -240,23 +254,40 @@ struct AuditSource<'a> {
     writer: WriterHandle,
     notes: Vec<AuditNote>,
     saved: Instant,
-    /// Saving failed; the writer's end says why.
+    /// Saving failed; told with the next question for work.
     failed: Option<CatalogError>,
-    planned: (u64, u64),
     done: u64,
-    skipped: u64,
-    offline: u64,
     tell: &'a mut dyn FnMut(&Audited),
 }
 
-impl AuditSource<'_> {
+impl<'a> AuditSource<'a> {
+    fn new(
+        list: AuditList,
+        run: AuditId,
+        writer: WriterHandle,
+        tell: &'a mut dyn FnMut(&Audited),
+    ) -> Self {
+        Self {
+            list,
+            run,
+            writer,
+            notes: Vec::new(),
+            saved: Instant::now(),
+            failed: None,
+            done: 0,
+            tell,
+        }
+    }
+
     fn save(&mut self) -> Result<(), CatalogError> {
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
         self.saved = Instant::now();
-        match self.notes.is_empty() {
+        let notes = std::mem::take(&mut self.notes);
+        match notes.is_empty() {
             true => Ok(()),
-            false => self
-                .writer
-                .note_audits(self.run, std::mem::take(&mut self.notes)),
+            false => self.writer.note_audits(self.run, notes),
         }
     }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 use walkdir::WalkDir;
 
-use crate::env::{TestEnv, odd, skip};
+use crate::env::{TestEnv, noise, odd, skip};
 
 /// A and B with a copy of everything in A under B, under other names.
 fn equal() -> TestEnv {
@@ -117,6 +117,43 @@ fn disjoint_sides_share_nothing() {
     let env = scanned(env);
     let document = agrees(&env, "a", "b", 1);
     assert_eq!(document["totals"]["a"]["unique_files"], 2);
+}
+
+/// Small trees out of few contents, so that everything matches and nearly
+/// matches everything.
+#[test]
+fn random_pairs_agree_with_the_oracle() {
+    let env = TestEnv::new();
+    let contents: Vec<Vec<u8>> = (0..8)
+        .map(|seed| {
+            let mut content = noise(seed % 3, 20_000);
+            content[10_000] = u8::try_from(seed).unwrap();
+            content.truncate(if seed < 4 {
+                20_000
+            } else {
+                30 + seed as usize % 2
+            });
+            content
+        })
+        .collect();
+    let pairs = 12;
+    for pair in 0..pairs {
+        let dice = noise(pair + 100, 24);
+        for (at, roll) in dice.iter().enumerate() {
+            let side = if roll & 1 == 0 { "a" } else { "b" };
+            let content = &contents[usize::from(roll >> 1) % contents.len()];
+            env.file(format!("{pair}/{side}/{}/{at}", roll >> 6), content);
+        }
+        env.folder(format!("{pair}/a")).folder(format!("{pair}/b"));
+    }
+    env.settle_clock().run("scan .").ok();
+    for pair in 0..pairs {
+        for (a, b) in [("a", "b"), ("b", "a")] {
+            let (a, b) = (format!("{pair}/{a}"), format!("{pair}/{b}"));
+            let is_safe = oracle(&env, &a, &b).2.is_empty();
+            agrees(&env, &a, &b, i32::from(!is_safe));
+        }
+    }
 }
 
 #[test]

@@ -3,6 +3,8 @@ use std::time::Duration;
 use super::super::Writer;
 use super::super::testing::{Bed, TestFile, file};
 use super::*;
+use crate::catalog::FileFilter;
+use crate::model::RootId;
 
 fn bed(files: &[TestFile<'_>]) -> Bed {
     let bed = Bed::new();

@@ -209,9 +209,6 @@ impl Looking {
         let (from, to) = (self.from, self.to);
         let undetermined = |why: &str| Verdict::Undetermined(why.to_owned());
         match own {
-            Look::Same if file.racy => {
-                return undetermined("scanned less than 3 s after its last change: scan again");
-            }
             Look::Same => {}
             Look::Changed | Look::Elsewhere => return undetermined("changed since the scan"),
             Look::Gone if !self.checker.is_online(&file.path) => {
@@ -219,6 +216,9 @@ impl Looking {
             }
             Look::Gone => return undetermined("gone since the scan"),
             Look::Failed(why) => return Verdict::Undetermined(format!("cannot be seen: {why}")),
+        }
+        if others.contains(&Look::Same) && file.racy {
+            return undetermined("scanned less than 3 s after its last change: scan again");
         }
         if others.contains(&Look::Same) {
             return Verdict::Duplicate;
