@@ -5,7 +5,7 @@
 mod reading;
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -26,7 +26,7 @@ use super::throttle::Throttle;
 use super::{Notice, ScanError};
 use crate::catalog::{
     AuditId, AuditList, AuditNote, AuditScope, CatalogError, Exclusive, FileFilter, FileState,
-    NO_SCAN, WorkName, Writer, WriterHandle,
+    NO_SCAN, RootRow, WorkName, Writer, WriterHandle,
 };
 use crate::model::{Algorithm, Digest, FolderId, Probe, Timestamp, now_ns};
 use crate::platform::{Links, VolumeTable, lower_priority};
@@ -127,7 +127,7 @@ pub fn audit(
     if run.resumed {
         notify(Notice::AuditResumed(run.started));
     }
-    let roots = open_roots(&catalog, notify)?;
+    let roots = open_roots(&catalog, &request.place, notify)?;
     let bwlimit = request.options.bwlimit;
     let list = collect(&catalog, run.id, request, &roots)?;
     metrics.bytes_to_hash.add(list.bytes);
@@ -214,11 +214,17 @@ fn surroundings(
     })
 }
 
-/// Opens every root that can be read; says which cannot.
-fn open_roots(catalog: &Exclusive, notify: &mut dyn FnMut(Notice)) -> Result<OpenRoots, ScanError> {
+/// Opens every root at, above or below a place that can be read; says which
+/// cannot. The empty place is everywhere.
+fn open_roots(
+    catalog: &Exclusive,
+    place: &Path,
+    notify: &mut dyn FnMut(Notice),
+) -> Result<OpenRoots, ScanError> {
     let volumes = VolumeTable::new();
     let mut open = HashMap::new();
-    for root in catalog.roots()? {
+    let is_near = |root: &RootRow| root.path.starts_with(place) || place.starts_with(&root.path);
+    for root in catalog.roots()?.into_iter().filter(is_near) {
         let opened = online_state(&root, &volumes).and_then(|(dir, _)| {
             let dev = dir.stat().map_err(|error| error.to_string())?.dev;
             Ok((dir, dev))

@@ -220,6 +220,9 @@ fn an_offline_root_is_not_audited_and_said_so() {
         .run("audit")
         .ok()
         .says("left out: audited before");
+    env.rename("two", "away");
+    let run = env.run("audit one").ok();
+    assert!(!run.err().contains("offline"), "{}", run.err());
 }
 
 #[test]
