@@ -7,7 +7,7 @@ use std::time::Duration;
 use criterion::{BatchSize, Criterion, Throughput};
 use dupescan::catalog::{
     CatalogError, Exclusive, FileChange, FolderListing, GroupFilter, GroupList, ListingCounts,
-    NewFolder, NewScan, ReadOnly, Record, VolumeRow, Writer,
+    NewFolder, NewScan, PartListing, ReadOnly, Record, VolumeRow, Writer,
 };
 use dupescan::model::{Algorithm, FileMeta, FolderId, Timestamp};
 use dupescan::report::{Format, Header, Style, renderer};

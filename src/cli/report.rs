@@ -3,13 +3,13 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use super::args::answer::exclusion;
 use super::args::{ReportArgs, ReportFormat};
 use super::check::Checker;
 use super::context::Context;
 use super::exit::{self, Exit};
 use super::{outfile, output, paths};
 use crate::catalog::{GroupFilter, GroupList, ReadOnly};
-use crate::globs::Globs;
 use crate::model::{Group, Timestamp, Totals};
 use crate::report::{Format, Header, Render, Style, renderer, text};
 
@@ -71,7 +71,6 @@ fn filter(
     let algorithm = catalog
         .algorithm()
         .map_err(|error| context.at_catalog(error))?;
-    let globs = exclusion(&args.exclude)?;
     Ok(GroupFilter {
         min_count: args.min_count,
         min_size: args.min_size,
@@ -80,22 +79,10 @@ fn filter(
         across: args.across,
         below,
         extensions: args.ext.clone(),
-        exclude: match globs.is_empty() {
-            true => None,
-            false => Some(Box::new(move |path| globs.matches_file(path))),
-        },
+        exclude: exclusion(&args.exclude)?,
         order: args.sort.into(),
         // With --check the limit is on groups that pass it.
         limit: args.limit.filter(|_| !args.check),
-    })
-}
-
-/// What `--exclude` leaves out.
-pub(super) fn exclusion(globs: &[String]) -> anyhow::Result<Globs> {
-    Globs::new(globs).map_err(|(glob, reason)| {
-        exit::usage(format_args!(
-            "invalid value '{glob}' from --exclude: {reason}"
-        ))
     })
 }
 

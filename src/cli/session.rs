@@ -91,6 +91,12 @@ impl<'a> Session<'a> {
         Ok(exit)
     }
 
+    /// Does `work` in front of the user, with the progress line.
+    pub(super) fn watch<T>(&self, work: impl FnOnce(&Shutdown, &Arc<Metrics>) -> T) -> T {
+        let _progress = Progress::start(&self.context.progress, &self.metrics);
+        work(&self.shutdown, &self.metrics)
+    }
+
     /// Runs one plan after the other, until one is interrupted; the worst end
     /// counts. Each run uses the catalog up, so the next opens it again.
     pub(super) fn run_each<T>(
@@ -127,6 +133,9 @@ impl<'a> Session<'a> {
                 text::counted(*files, "file", "files"),
                 text::human_size(*bytes)
             ),
+            Notice::AuditResumed(started) => {
+                format!("going on with the audit of {}", text::timestamp(*started))
+            }
             other => text::escape(&other.to_string()),
         };
         self.context.progress.suspend(|| {

@@ -72,6 +72,13 @@ impl OpenFile {
         advise(&self.fd, Pattern::Sequential, 0, None);
     }
 
+    /// Asks the system to forget what it holds of the file in memory, so that
+    /// reading asks the disk. Pages that are not written yet, or that another
+    /// process has mapped, stay.
+    pub fn forget_cached(&self) {
+        advise(&self.fd, Pattern::Forget, 0, None);
+    }
+
     /// Tells the system not to read ahead.
     pub fn advise_random(&self) {
         advise(&self.fd, Pattern::Random, 0, None);
@@ -142,6 +149,7 @@ enum Pattern {
     Sequential,
     Random,
     WillNeed,
+    Forget,
 }
 
 /// Advice is free to fail: reading works without it.
@@ -152,6 +160,7 @@ fn advise(fd: &OwnedFd, pattern: Pattern, offset: u64, length: Option<NonZeroU64
         Pattern::Sequential => Advice::Sequential,
         Pattern::Random => Advice::Random,
         Pattern::WillNeed => Advice::WillNeed,
+        Pattern::Forget => Advice::DontNeed,
     };
     rustix::fs::fadvise(fd, offset, length, advice).ok();
 }
@@ -160,7 +169,7 @@ fn advise(fd: &OwnedFd, pattern: Pattern, offset: u64, length: Option<NonZeroU64
 #[cfg(not(any(target_os = "linux", target_os = "freebsd")))]
 fn advise(_fd: &OwnedFd, pattern: Pattern, _offset: u64, _length: Option<NonZeroU64>) {
     match pattern {
-        Pattern::Sequential | Pattern::Random | Pattern::WillNeed => {}
+        Pattern::Sequential | Pattern::Random | Pattern::WillNeed | Pattern::Forget => {}
     }
 }
 
@@ -209,6 +218,7 @@ mod tests {
         let (file, _keep) = open(b"0123456789");
         file.advise_sequential();
         file.advise_random();
+        file.forget_cached();
         let mut buffer = [0; 4];
         assert_eq!(file.read_at(&mut buffer, 2).unwrap(), 4);
         assert_eq!(&buffer, b"2345");

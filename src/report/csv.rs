@@ -148,7 +148,7 @@ fn shared_cells(number: u64, group: &Group) -> [String; 7] {
 }
 
 /// Text that no spreadsheet takes for a formula.
-fn neutral(text: Cow<'_, str>) -> Cow<'_, str> {
+pub(super) fn neutral(text: Cow<'_, str>) -> Cow<'_, str> {
     if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         format!("'{text}").into()
     } else {

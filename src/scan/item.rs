@@ -4,9 +4,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::audit::Audited;
 use super::metrics::ItemKind;
 use super::scope::IgnoreChain;
-use crate::catalog::{CatalogError, HashClass, WorkCopy, WorkName};
+use crate::catalog::{AuditCopy, CatalogError, HashClass, WorkCopy, WorkName};
 use crate::fault::Fault;
 use crate::model::{FolderId, RootId, ScanId, Timestamp, VolumeId};
 
@@ -46,6 +47,8 @@ pub(super) enum Item {
     Hash(Vec<HashClass>),
     /// Read copies of a large class one by one, to see which may be equal.
     Sift(SiftItem),
+    /// Read a batch of files again, to see whether they are what they were.
+    Audit(Vec<AuditCopy>),
 }
 
 impl Item {
@@ -54,7 +57,7 @@ impl Item {
         match self {
             Self::List(_) => ItemKind::List,
             Self::Probe(_) => ItemKind::Probe,
-            Self::Hash(_) | Self::Sift(_) => ItemKind::Hash,
+            Self::Hash(_) | Self::Sift(_) | Self::Audit(_) => ItemKind::Hash,
         }
     }
 
@@ -90,6 +93,11 @@ impl Item {
                 ),
                 None => (self.clone(), None),
             },
+            (Self::Audit(copies), Some(part)) if part < copies.len() => {
+                let mut rest = copies.clone();
+                let stuck = Self::Audit(vec![rest.remove(part)]);
+                (stuck, (!rest.is_empty()).then_some(Self::Audit(rest)))
+            }
             _ => (self.clone(), None),
         }
     }
@@ -113,6 +121,7 @@ impl Item {
             Self::Probe(copies) => copies.iter().collect(),
             Self::Hash(classes) => classes.iter().flat_map(|class| &class.copies).collect(),
             Self::Sift(item) => item.copies.iter().map(|(_, copy)| copy).collect(),
+            Self::Audit(copies) => copies.iter().map(|audited| &audited.copy).collect(),
         }
     }
 
@@ -120,7 +129,7 @@ impl Item {
     pub(super) fn volumes(&self) -> Vec<VolumeId> {
         let mut volumes: Vec<VolumeId> = match self {
             Self::List(item) => vec![item.volume],
-            Self::Probe(_) | Self::Hash(_) | Self::Sift(_) => {
+            Self::Probe(_) | Self::Hash(_) | Self::Sift(_) | Self::Audit(_) => {
                 self.copies().iter().map(|copy| copy.volume).collect()
             }
         };
@@ -133,7 +142,7 @@ impl Item {
     pub(super) fn operations_on(&self, volume: VolumeId) -> usize {
         match self {
             Self::List(_) => 1,
-            Self::Probe(_) | Self::Hash(_) | Self::Sift(_) => {
+            Self::Probe(_) | Self::Hash(_) | Self::Sift(_) | Self::Audit(_) => {
                 let copies = self.copies().into_iter();
                 copies.filter(|copy| copy.volume == volume).count()
             }
@@ -144,7 +153,7 @@ impl Item {
     pub(super) fn places(&self) -> Vec<Place> {
         match self {
             Self::List(item) => vec![Place::folder(item.folder)],
-            Self::Probe(_) | Self::Hash(_) | Self::Sift(_) => {
+            Self::Probe(_) | Self::Hash(_) | Self::Sift(_) | Self::Audit(_) => {
                 self.copies().into_iter().map(Place::of_copy).collect()
             }
         }
@@ -305,6 +314,8 @@ pub(super) struct ItemReport {
     pub skipped: Vec<(PathBuf, String)>,
     /// Mount points on which nothing is mounted any more.
     pub offline: Vec<PathBuf>,
+    /// Copies that were read again, in an audit.
+    pub audited: Vec<Audited>,
     /// The catalog failed under the worker.
     pub fatal: Option<CatalogError>,
 }

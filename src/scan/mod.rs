@@ -2,8 +2,10 @@
 //! work items that list folders, probe files and hash groups.
 
 mod access;
+mod audit;
 mod breaker;
 mod compare;
+pub mod content;
 mod diff;
 mod engine;
 mod entries;
@@ -36,6 +38,7 @@ mod throttle;
 mod timing;
 mod worker;
 
+pub use audit::{AuditOutcome, AuditRequest, AuditVerdict, Audited, Listener, audit};
 pub use error::ScanError;
 pub use notice::Notice;
 pub use plan::{Plan, Request, check_paths, retries, unfinished};

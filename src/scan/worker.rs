@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::access::Access;
+use super::audit::audit_batch;
 use super::compare::hash_classes;
 use super::item::{Item, ItemReport, Work};
 use super::list::list;
@@ -69,6 +70,9 @@ impl Worker {
                 hash_classes(access, &self.shared, classes, &mut self.chunks, context)
             }
             Item::Sift(item) => sift_batch(access, &self.shared, item, &mut self.chunks, context),
+            Item::Audit(copies) => {
+                audit_batch(access, &self.shared, copies, &mut self.chunks, context)
+            }
         }
     }
 }

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 
-use super::report::check_sizes;
 use crate::cli::exit;
 use crate::config::values;
 use crate::folders::Measure;
@@ -102,7 +101,7 @@ impl FoldersArgs {
     /// Checks what clap cannot, and sorts out `--similar PATH`: what is no
     /// number was meant as a path.
     pub(crate) fn check(&mut self) -> anyhow::Result<Option<u8>> {
-        check_sizes(self.min_size, self.max_size)?;
+        exit::check_sizes(self.min_size, self.max_size)?;
         if self.detail && self.format == FoldersFormat::Csv {
             return Err(exit::usage(
                 "--detail goes with --format table or json only, not with csv",

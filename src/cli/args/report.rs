@@ -109,18 +109,7 @@ impl ReportArgs {
                 Format::from(self.format)
             )));
         }
-        check_sizes(self.min_size, self.max_size)
-    }
-}
-
-/// Checks that `--min-size` and `--max-size` leave anything between them.
-pub(super) fn check_sizes(min: Option<u64>, max: Option<u64>) -> anyhow::Result<()> {
-    match (min, max) {
-        (Some(min), Some(max)) if min > max => Err(exit::usage(format_args!(
-            "invalid value '{max}' from --max-size: expected at least the smallest size, \
-             {min} bytes"
-        ))),
-        _ => Ok(()),
+        exit::check_sizes(self.min_size, self.max_size)
     }
 }
 
@@ -181,7 +170,7 @@ impl From<ReportSort> for Order {
 }
 
 /// An extension without its dot, whether or not one was typed.
-fn extension(text: &str) -> Result<String, String> {
+pub(super) fn extension(text: &str) -> Result<String, String> {
     let name = text.strip_prefix('.').unwrap_or(text);
     if name.is_empty() || name.contains(['/', '.']) {
         return Err("expected an extension such as jpg or .jpg".to_owned());

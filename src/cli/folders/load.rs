@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::super::args::FoldersArgs;
+use super::super::args::answer::excluded;
 use super::super::context::Context;
-use super::super::report;
 use crate::catalog::{CatalogError, FolderPaths, ReadOnly, RootRow, TreeFolder};
 use crate::folders::{FileFact, FolderFact, Forest, ForestBuilder, Gaps};
 use crate::globs::Globs;
@@ -23,7 +23,7 @@ pub(super) struct Filter {
 impl Filter {
     pub(super) fn new(args: &FoldersArgs) -> anyhow::Result<Self> {
         Ok(Self {
-            globs: report::exclusion(&args.exclude)?,
+            globs: excluded(&args.exclude)?,
             sizes: args.min_size.unwrap_or(0)..=args.max_size.unwrap_or(u64::MAX),
         })
     }
