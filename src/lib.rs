@@ -7,6 +7,7 @@
 //! cli ──► config ──► scan ──┐
 //!  └────► report ───────────┴─► catalog ──► model, fault
 //!         cli, scan ───────► platform ─► model
+//!         cli, report ─────► folders ──► model
 //!         cli, scan ───────► globs
 //!         report, scan ────► escape
 //! ```
@@ -19,6 +20,7 @@ pub mod cli;
 pub mod config;
 pub mod escape;
 pub mod fault;
+pub mod folders;
 pub mod globs;
 pub mod model;
 pub mod platform;

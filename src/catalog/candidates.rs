@@ -317,17 +317,17 @@ fn prepare(connection: &Connection, selection: &Selection) -> Result<(), Catalog
 impl HashClass {
     /// Splits a class that is too large to be read in step into parts whose
     /// digests are compared instead.
-    pub fn split(mut self, most: usize) -> Vec<Self> {
+    pub fn split(self, most: usize) -> Vec<Self> {
         if self.copies.len() <= most {
             return vec![self];
         }
-        let mut parts = Vec::new();
-        while !self.copies.is_empty() {
-            let rest = self.copies.split_off(most.min(self.copies.len()));
+        let mut parts = Vec::with_capacity(self.copies.len() / most + 1);
+        let mut copies = self.copies.into_iter().peekable();
+        while copies.peek().is_some() {
             parts.push(Self {
                 size: self.size,
                 must_digest: true,
-                copies: std::mem::replace(&mut self.copies, rest),
+                copies: copies.by_ref().take(most).collect(),
             });
         }
         parts

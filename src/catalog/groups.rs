@@ -417,10 +417,28 @@ fn admits(
     folder: FolderId,
     name: &OsStr,
 ) -> Result<bool, CatalogError> {
-    if !filter.extensions.is_empty() && !has_extension(name, &filter.extensions) {
+    admits_name(
+        catalog,
+        paths,
+        &filter.extensions,
+        filter.exclude.as_ref(),
+        (folder, name),
+    )
+}
+
+/// Whether a name has one of the extensions, if there are any, and is not
+/// left out.
+pub(super) fn admits_name(
+    catalog: &ReadOnly,
+    paths: &mut FolderPaths,
+    extensions: &[String],
+    exclude: Option<&Exclusion>,
+    (folder, name): (FolderId, &OsStr),
+) -> Result<bool, CatalogError> {
+    if !extensions.is_empty() && !has_extension(name, extensions) {
         return Ok(false);
     }
-    let Some(exclude) = &filter.exclude else {
+    let Some(exclude) = exclude else {
         return Ok(true);
     };
     let (_, below) = paths.get(catalog, folder)?;
@@ -435,7 +453,8 @@ fn has_extension(name: &OsStr, wanted: &[String]) -> bool {
     })
 }
 
-fn absolute(
+/// The whole path of a name.
+pub(super) fn absolute(
     catalog: &ReadOnly,
     paths: &mut FolderPaths,
     roots: &[(RootId, PathBuf)],
@@ -451,7 +470,8 @@ fn absolute(
     Ok(path)
 }
 
-fn root_path(roots: &[(RootId, PathBuf)], id: RootId) -> &Path {
+/// The path of a root.
+pub(super) fn root_path(roots: &[(RootId, PathBuf)], id: RootId) -> &Path {
     roots
         .iter()
         .find(|(root, _)| *root == id)

@@ -3,15 +3,21 @@
 //! maintenance command that holds the [`Lock`]); any number read.
 
 mod apply;
+mod audits;
 mod backup;
 mod candidates;
+mod changes;
+mod copies;
 mod error;
 mod faults;
+mod files;
 mod groups;
 mod hash_states;
 mod lock;
+mod lookup;
 mod open;
 mod paths;
+mod places;
 mod purge;
 mod reader;
 mod records;
@@ -23,18 +29,25 @@ mod scans;
 mod schema;
 mod settle;
 mod share;
+mod sides;
 mod summary;
 #[cfg(test)]
 mod testing;
+mod tree;
 mod verify;
 mod wal;
 mod writer;
 
+pub use audits::{
+    AuditCopy, AuditId, AuditList, AuditNote, AuditRun, AuditScope, Coverage, NO_SCAN,
+};
 pub use candidates::{Candidates, HashClass, Selection, WorkCopy, WorkName};
 pub use error::CatalogError;
 pub use faults::{FaultCause, FaultEntry};
+pub use files::{FileEntry, FileFilter, FileList, Verdict};
 pub use groups::{Exclusion, GroupFilter, GroupList, Order};
 pub use lock::Lock;
+pub use lookup::{Known, Lookup};
 pub use open::{Durability, Exclusive, ReadOnly, own_files};
 pub use paths::FolderPaths;
 pub use purge::Purged;
@@ -47,6 +60,8 @@ pub use roots::{Placement, RootRow, VolumeRow};
 pub use scans::{NewScan, ScanCounters, ScanRow, ScanState, Stage};
 pub use settle::Settled;
 pub use share::{Share, ShareUnit, Wanted};
+pub use sides::{Doubt, Listing, SideFile, SideFolder, SideMatch, Sides};
+pub use tree::{TreeFault, TreeFile, TreeFolder};
 pub use verify::Problem;
 pub use writer::{Writer, WriterHandle};
 

@@ -107,6 +107,21 @@ impl ReadOnly {
         Ok(())
     }
 
+    /// The names of all live files and subfolders of a folder.
+    pub fn live_names(&self, folder: FolderId) -> Result<Vec<OsString>, CatalogError> {
+        let folders = self.subfolders_of(folder)?.into_iter();
+        let mut names: Vec<OsString> = folders
+            .filter(|folder| !folder.removed)
+            .map(|folder| folder.name)
+            .collect();
+        self.files_of(folder, NameRange::default(), |file| {
+            if !file.removed {
+                names.push(file.name.to_owned());
+            }
+        })?;
+        Ok(names)
+    }
+
     /// The subfolder rows of a folder, by name.
     pub fn subfolders_of(&self, folder: FolderId) -> Result<Vec<KnownFolder>, CatalogError> {
         let mut statement = self.connection.prepare_cached(

@@ -214,6 +214,17 @@ pub struct FileState {
     pub ino: Option<u64>,
 }
 
+impl FileState {
+    /// Whether a file with this metadata is in the state. The inode counts
+    /// only where the catalog kept it.
+    pub fn is_of(&self, meta: &FileMeta) -> bool {
+        meta.size == self.size
+            && meta.mtime_ns == self.mtime_ns
+            && meta.ctime_ns == self.ctime_ns
+            && self.ino.is_none_or(|ino| ino == meta.ino)
+    }
+}
+
 /// What reading one copy showed; stored only on rows that are still in
 /// `state`.
 #[derive(Debug)]

@@ -14,7 +14,10 @@ pub(crate) const VERSION: i32 = MIGRATIONS.len() as i32;
 
 /// Step `n` turns version `n` into version `n + 1`. Steps that have been
 /// released are never edited.
-const MIGRATIONS: &[&str] = &[include_str!("migrations/001_first.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/001_first.sql"),
+    include_str!("migrations/002_audits.sql"),
+];
 
 /// Creates the tables in a new file, or runs the steps an older one lacks,
 /// all in one transaction. A newer catalog is refused untouched.

@@ -10,6 +10,12 @@ use super::scans::{self, NewScan, ScanState, Stage};
 use super::{CatalogError, Exclusive, ReadOnly, WriterHandle, apply, hash_states, summary};
 use crate::model::{Algorithm, FolderId, RootId, ScanId, TopGroup, Totals};
 
+/// True of a file of which nothing is known but its metadata.
+pub(super) const UNREAD: &str = "files.digest IS NULL AND files.probe IS NULL";
+
+/// True of a file that may equal another one of its size and probe.
+pub(super) const UNRESOLVED: &str = "files.digest IS NULL AND files.settled_in IS NULL";
+
 /// Whether anything is left to find out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Settled {
@@ -275,23 +281,31 @@ impl ReadOnly {
     }
 }
 
-/// [`ReadOnly::undetermined`] without the shortcut: counts whatever the
-/// catalog claims.
-pub(super) fn count_undetermined(connection: &Connection) -> Result<u64, CatalogError> {
-    let sql = format!(
-        "WITH open_sizes AS MATERIALIZED (
+/// The tables `open_sizes` (`size`) and `open_classes` (`size`, `probe`) of a
+/// WITH clause: in them a file may equal another that was not read.
+pub(super) fn open_classes() -> String {
+    format!(
+        "open_sizes AS MATERIALIZED (
              SELECT files.size AS size
                FROM files JOIN folders ON folders.id = files.folder
               WHERE files.removed_in IS NULL AND files.size > 0
               GROUP BY files.size
-             HAVING {SEVERAL_COPIES} AND sum(files.digest IS NULL AND files.probe IS NULL) > 0),
+             HAVING {SEVERAL_COPIES} AND sum({UNREAD}) > 0),
          open_classes AS MATERIALIZED (
              SELECT files.size AS size, files.probe AS probe
                FROM files JOIN folders ON folders.id = files.folder
               WHERE files.removed_in IS NULL AND files.probe IS NOT NULL
               GROUP BY files.size, files.probe
-             HAVING {SEVERAL_COPIES}
-                AND sum(files.digest IS NULL AND files.settled_in IS NULL) > 0),
+             HAVING {SEVERAL_COPIES} AND sum({UNRESOLVED}) > 0)"
+    )
+}
+
+/// [`ReadOnly::undetermined`] without the shortcut: counts whatever the
+/// catalog claims.
+pub(super) fn count_undetermined(connection: &Connection) -> Result<u64, CatalogError> {
+    let open = open_classes();
+    let sql = format!(
+        "WITH {open},
          doubtful AS MATERIALIZED (
              SELECT files.digest AS digest FROM files
               WHERE files.removed_in IS NULL AND files.size > 0

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -57,6 +57,22 @@ pub struct WriterHandle {
     sender: Sender<Message>,
     died: Receiver<()>,
     next_folder: Arc<AtomicI64>,
+    busy: Arc<BusyTime>,
+}
+
+/// How long the writer thread was at work rather than waiting for it.
+#[derive(Debug, Default)]
+struct BusyTime(AtomicU64);
+
+impl BusyTime {
+    fn add_since(&self, began: Instant) {
+        let elapsed = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.0.fetch_add(elapsed, Ordering::Relaxed);
+    }
+
+    fn get(&self) -> Duration {
+        Duration::from_nanos(self.0.load(Ordering::Relaxed))
+    }
 }
 
 impl Writer {
@@ -75,10 +91,12 @@ impl Writer {
             })?;
         let (sender, receiver) = bounded(CHANNEL);
         let (alive, died) = bounded(0);
+        let busy = Arc::new(BusyTime::default());
+        let clock = Arc::clone(&busy);
         let thread = std::thread::Builder::new()
             .name("dupescan-writer".to_owned())
             .spawn(move || {
-                let ended = Batcher::new(connection, batch_rows, batch_time).run(&receiver);
+                let ended = Batcher::new(connection, batch_rows, batch_time, clock).run(&receiver);
                 // In this order: who is told of the end finds no open channel.
                 drop(receiver);
                 drop(alive);
@@ -93,6 +111,7 @@ impl Writer {
                 sender,
                 died: died.clone(),
                 next_folder: Arc::new(AtomicI64::new(highest + 1)),
+                busy,
             },
             thread,
             died,
@@ -173,6 +192,11 @@ impl WriterHandle {
         FolderId(self.next_folder.fetch_add(1, Ordering::Relaxed))
     }
 
+    /// How long the writer was at work so far.
+    pub fn busy(&self) -> Duration {
+        self.busy.get()
+    }
+
     fn post(&self, message: Message) -> Result<(), CatalogError> {
         self.sender
             .send(message)
@@ -189,10 +213,16 @@ struct Batcher {
     rows: usize,
     oldest: Option<Instant>,
     wal: Wal,
+    busy: Arc<BusyTime>,
 }
 
 impl Batcher {
-    fn new(connection: Connection, batch_rows: usize, batch_time: Duration) -> Self {
+    fn new(
+        connection: Connection,
+        batch_rows: usize,
+        batch_time: Duration,
+        busy: Arc<BusyTime>,
+    ) -> Self {
         Self {
             connection,
             batch_rows,
@@ -201,33 +231,44 @@ impl Batcher {
             rows: 0,
             oldest: None,
             wal: Wal::new(CHECKPOINT),
+            busy,
         }
     }
 
     /// Runs until every handle is gone or the catalog fails.
     fn run(mut self, messages: &Receiver<Message>) -> Result<(), CatalogError> {
         while let Some(message) = self.next(messages)? {
-            match message {
-                Message::Record(record) => self.add(record)?,
-                Message::Flush(reply) => {
-                    self.commit()?;
-                    // A caller that stopped waiting is no reason to fail.
-                    reply.send(()).ok();
-                }
-                Message::Task(task, reply) => {
-                    self.commit()?;
-                    reply.send(self.run_task(task)).ok();
-                }
-                Message::Checkpoint => {
-                    self.commit()?;
-                    self.wal
-                        .checkpoint_after(STAGE_CHECKPOINT, &self.connection)?;
-                }
-                Message::Finish => break,
+            if matches!(message, Message::Finish) {
+                break;
             }
+            let began = Instant::now();
+            self.handle(message)?;
+            self.busy.add_since(began);
         }
         self.commit()?;
         self.wal.finish(&self.connection)
+    }
+
+    fn handle(&mut self, message: Message) -> Result<(), CatalogError> {
+        match message {
+            Message::Record(record) => self.add(record)?,
+            Message::Flush(reply) => {
+                self.commit()?;
+                // A caller that stopped waiting is no reason to fail.
+                reply.send(()).ok();
+            }
+            Message::Task(task, reply) => {
+                self.commit()?;
+                reply.send(self.run_task(task)).ok();
+            }
+            Message::Checkpoint => {
+                self.commit()?;
+                self.wal
+                    .checkpoint_after(STAGE_CHECKPOINT, &self.connection)?;
+            }
+            Message::Finish => {}
+        }
+        Ok(())
     }
 
     /// The next message, after doing what falls due while waiting for it;
@@ -242,10 +283,14 @@ impl Batcher {
             match messages.recv_deadline(due) {
                 Ok(message) => return Ok(Some(message)),
                 Err(RecvTimeoutError::Disconnected) => return Ok(None),
-                Err(RecvTimeoutError::Timeout) if commit_at.is_some_and(|at| at <= due) => {
-                    self.commit()?;
+                Err(RecvTimeoutError::Timeout) => {
+                    let began = Instant::now();
+                    match commit_at {
+                        Some(at) if at <= due => self.commit()?,
+                        _ => self.wal.checkpoint_if_due(&self.connection)?,
+                    }
+                    self.busy.add_since(began);
                 }
-                Err(RecvTimeoutError::Timeout) => self.wal.checkpoint_if_due(&self.connection)?,
             }
         }
     }
@@ -346,7 +391,8 @@ mod tests {
         let path = folder.path().join("catalog.db");
         let catalog = Exclusive::open_or_create(&path, "scan", Algorithm::Sha256).unwrap();
         let (connection, _lock) = catalog.into_parts();
-        let mut batcher = Batcher::new(connection, 1_000, Duration::from_millis(10));
+        let busy = Arc::default();
+        let mut batcher = Batcher::new(connection, 1_000, Duration::from_millis(10), busy);
         batcher.wal = Wal::new(Duration::from_millis(20));
         let (sender, receiver) = bounded(CHANNEL);
         let writer = std::thread::spawn(move || batcher.run(&receiver));

@@ -1,14 +1,32 @@
-//! `report --check`: looks at each file now and leaves out what is no longer
-//! as it was scanned.
+//! Looks at catalogued files and folders as they are now: for `report --check`,
+//! which leaves out what is no longer as it was scanned, and for commands that
+//! promise something about the present.
 
+use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
-use crate::catalog::RootRow;
+use crate::catalog::{FileState, RootRow};
 use crate::model::{CopyEntry, Group};
-use crate::platform::{Dir, Links, Stat};
+use crate::platform::{Dir, EntryKind, FileId, Links, OpenFile, Stat};
+
+/// How a file is now, compared with the state it was scanned in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Look {
+    /// As it was.
+    Same,
+    /// There, but not as it was.
+    Changed,
+    /// Not there.
+    Gone,
+    /// A symbolic link, or a name in a folder that was not to be looked into.
+    Elsewhere,
+    /// It cannot be told.
+    Failed(String),
+}
 
 /// What is needed to look at files again.
 pub(super) struct Checker {
@@ -56,7 +74,13 @@ impl Checker {
     fn current_copy(&self, size: u64, mut copy: CopyEntry) -> Option<CopyEntry> {
         let mut names = std::mem::take(&mut copy.links);
         names.insert(0, std::mem::take(&mut copy.path));
-        names.retain(|name| self.is_current(size, &copy, name));
+        let state = FileState {
+            size,
+            mtime_ns: copy.mtime_ns,
+            ctime_ns: copy.ctime_ns,
+            ino: copy.inode,
+        };
+        names.retain(|name| self.look(name, &state) == Look::Same);
         if names.is_empty() {
             return None;
         }
@@ -66,30 +90,80 @@ impl Checker {
         Some(copy)
     }
 
-    fn is_current(&self, size: u64, copy: &CopyEntry, name: &Path) -> bool {
-        self.stat(name).is_ok_and(|stat| {
-            stat.is_file()
-                && stat.meta.size == size
-                && stat.meta.mtime_ns == copy.mtime_ns
-                && stat.meta.ctime_ns == copy.ctime_ns
-                && copy.inode.is_none_or(|inode| inode == stat.meta.ino)
-        })
+    /// Looks at a file as its root's scans do.
+    pub(super) fn look(&self, path: &Path, state: &FileState) -> Look {
+        judge(self.stat(path), state)
     }
 
-    /// Through the root's handle, since whole paths may be too long.
-    fn stat(&self, path: &Path) -> io::Result<Stat> {
-        let gone = || io::Error::from(io::ErrorKind::NotFound);
+    /// As [`Checker::look`] for a file that must be one by itself: neither a
+    /// link to it, nor in one of the folders `not_in`.
+    pub(super) fn look_outside(
+        &self,
+        path: &Path,
+        state: &FileState,
+        not_in: &HashSet<FileId>,
+    ) -> Look {
+        let seen = self.reach(path).and_then(|(dir, name, _)| {
+            let is_inside = not_in.contains(&dir.stat()?.id());
+            let stat = dir.stat_entry(name, Links::Refuse)?;
+            Ok((is_inside || stat.kind == EntryKind::Link, stat))
+        });
+        match seen {
+            Ok((true, _)) => Look::Elsewhere,
+            Ok((false, stat)) => judge(Ok(stat), state),
+            Err(error) => judge(Err(error), state),
+        }
+    }
+
+    /// Opens a catalogued file for reading.
+    pub(super) fn open(&self, path: &Path) -> io::Result<OpenFile> {
+        let (dir, name, links) = self.reach(path)?;
+        dir.open_file(name, links)
+    }
+
+    /// Opens a catalogued folder.
+    pub(super) fn open_folder(&self, path: &Path) -> io::Result<Dir> {
         let root = self.root_of(path).ok_or_else(gone)?;
         let below = path.strip_prefix(&root.path).map_err(|_| gone())?;
-        let name = below.file_name().ok_or_else(gone)?;
-        let folders = below.parent().unwrap_or(Path::new(""));
         let dir = root.dir.as_ref().ok_or_else(gone)?;
-        dir.open_beneath(folders, root.links)?
-            .stat_entry(name, root.links)
+        dir.open_beneath(below, root.links)
+    }
+
+    /// Whether the root that a path lies in can be opened.
+    pub(super) fn is_online(&self, path: &Path) -> bool {
+        self.root_of(path).is_some_and(|root| root.dir.is_some())
+    }
+
+    /// The state of a catalogued file now.
+    pub(super) fn stat(&self, path: &Path) -> io::Result<Stat> {
+        let (dir, name, links) = self.reach(path)?;
+        dir.stat_entry(name, links)
+    }
+
+    /// The folder of a file, through the root's handle, since whole paths may
+    /// be too long.
+    fn reach<'p>(&self, path: &'p Path) -> io::Result<(Dir, &'p OsStr, Links)> {
+        let root = self.root_of(path).ok_or_else(gone)?;
+        let name = path.file_name().ok_or_else(gone)?;
+        let parent = path.parent().ok_or_else(gone)?;
+        Ok((self.open_folder(parent)?, name, root.links))
     }
 
     fn root_of(&self, path: &Path) -> Option<&Root> {
         self.roots.iter().find(|root| path.starts_with(&root.path))
+    }
+}
+
+fn gone() -> io::Error {
+    io::ErrorKind::NotFound.into()
+}
+
+fn judge(seen: io::Result<Stat>, state: &FileState) -> Look {
+    match seen {
+        Ok(stat) if stat.is_file() && state.is_of(&stat.meta) => Look::Same,
+        Ok(_) => Look::Changed,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Look::Gone,
+        Err(error) => Look::Failed(error.to_string()),
     }
 }
 

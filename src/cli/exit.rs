@@ -78,6 +78,17 @@ pub(crate) fn usage(sentence: impl fmt::Display) -> anyhow::Error {
     UsageError(sentence.to_string()).into()
 }
 
+/// Refuses a largest size below the smallest.
+pub(crate) fn check_sizes(min: Option<u64>, max: Option<u64>) -> anyhow::Result<()> {
+    match (min, max) {
+        (Some(min), Some(max)) if min > max => Err(usage(format_args!(
+            "invalid value '{max}' from --max-size: expected at least the smallest size, \
+             {min} bytes"
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// Prints why a command failed, and says how the program ends. A reader who
 /// left is no failure.
 pub(super) fn explain(error: &anyhow::Error) -> Exit {

@@ -1,15 +1,22 @@
 //! What the user types and sees: the command line, one thin file per command,
 //! progress, messages and exit codes. The only layer that prints.
 
+mod answer;
 mod args;
+mod audit;
 mod backup;
 mod catalog;
 mod check;
 mod context;
+mod diff;
 mod errors;
 mod exit;
+mod export;
+mod find;
+mod folders;
 mod forget;
 mod generate;
+mod history;
 mod logging;
 mod metrics_file;
 mod outfile;
@@ -25,8 +32,10 @@ mod roots;
 mod scan;
 mod session;
 mod signals;
+mod stats;
 mod status;
 mod summary;
+mod unique;
 mod usage;
 mod verify;
 
@@ -74,6 +83,13 @@ fn dispatch(context: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::Scan(args) => scan::run(context, &args),
         Command::Resume(_) => resume::run(context),
         Command::Report(args) => report::run(context, &args),
+        Command::Folders(args) => folders::run(context, *args),
+        Command::Diff(args) => diff::run(context, &args),
+        Command::Unique(args) => unique::run(context, &args),
+        Command::Find(args) => find::run(context, &args),
+        Command::Export(args) => export::run(context, &args),
+        Command::History(args) => history::run(context, &args),
+        Command::Audit(args) => audit::run(context, &args),
         Command::Status(args) => status::run(context, &args),
         Command::Errors(args) => errors::run(context, &args),
         Command::Retry(args) => retry::run(context, &args),

@@ -24,7 +24,7 @@ use self::screen::Screen;
 use self::view::Watch;
 use super::context::Context;
 use crate::config::{ProgressConfig, ProgressForm};
-use crate::report::text::{counted, escape, human_size};
+use crate::report::text::{counted, escape, human_size, timestamp};
 use crate::scan::Notice;
 use crate::scan::metrics::Metrics;
 use crate::scan::shutdown::Shutdown;
@@ -159,6 +159,9 @@ pub(super) fn notify(context: &Context, notice: &Notice) {
         (_, Notice::ToRead(files, bytes)) => {
             let files = counted(*files, "file", "files");
             format!("{files} to read: {}", human_size(*bytes))
+        }
+        (_, Notice::AuditResumed(started)) => {
+            format!("going on with the audit of {}", timestamp(*started))
         }
         (_, other) => escape(&other.to_string()),
     };

@@ -3,13 +3,13 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use super::args::answer::exclusion;
 use super::args::{ReportArgs, ReportFormat};
 use super::check::Checker;
 use super::context::Context;
 use super::exit::{self, Exit};
 use super::{outfile, output, paths};
 use crate::catalog::{GroupFilter, GroupList, ReadOnly};
-use crate::globs::Globs;
 use crate::model::{Group, Timestamp, Totals};
 use crate::report::{Format, Header, Render, Style, renderer, text};
 
@@ -45,7 +45,8 @@ pub(super) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
     Ok(Exit::Done)
 }
 
-fn header(catalog: &ReadOnly) -> Result<Header, crate::catalog::CatalogError> {
+/// When a question is asked, and up to which scan the answer holds.
+pub(super) fn header(catalog: &ReadOnly) -> Result<Header, crate::catalog::CatalogError> {
     Ok(Header {
         generated_at: Timestamp::now(),
         as_of: catalog.as_of()?,
@@ -70,11 +71,6 @@ fn filter(
     let algorithm = catalog
         .algorithm()
         .map_err(|error| context.at_catalog(error))?;
-    let globs = Globs::new(&args.exclude).map_err(|(glob, reason)| {
-        exit::usage(format_args!(
-            "invalid value '{glob}' from --exclude: {reason}"
-        ))
-    })?;
     Ok(GroupFilter {
         min_count: args.min_count,
         min_size: args.min_size,
@@ -83,10 +79,7 @@ fn filter(
         across: args.across,
         below,
         extensions: args.ext.clone(),
-        exclude: match globs.is_empty() {
-            true => None,
-            false => Some(Box::new(move |path| globs.matches_file(path))),
-        },
+        exclude: exclusion(&args.exclude)?,
         order: args.sort.into(),
         // With --check the limit is on groups that pass it.
         limit: args.limit.filter(|_| !args.check),

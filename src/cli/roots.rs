@@ -8,7 +8,7 @@ use super::args::catalog::RootsCommand;
 use super::context::Context;
 use super::exit::{self, Exit};
 use super::{output, paths};
-use crate::catalog::{CatalogError, Exclusive, NameRange, RootRow, VolumeRow};
+use crate::catalog::{CatalogError, Exclusive, RootRow, VolumeRow};
 use crate::fault::{Fault, Step};
 use crate::platform::{Dir, Volume};
 use crate::report::text::{Align, escape, grouped, human_size, table};
@@ -88,17 +88,7 @@ fn volume_of(path: &Path) -> anyhow::Result<VolumeRow> {
 /// A folder in which nothing of the root is found is not where it moved to.
 fn refuse_strangers(catalog: &Exclusive, root: &RootRow, new: &Path) -> anyhow::Result<()> {
     let reader = catalog.reader()?;
-    let mut names: Vec<OsString> = reader
-        .subfolders_of(root.top)?
-        .into_iter()
-        .filter(|folder| !folder.removed)
-        .map(|folder| folder.name)
-        .collect();
-    reader.files_of(root.top, NameRange::default(), |file| {
-        if !file.removed {
-            names.push(file.name.to_owned());
-        }
-    })?;
+    let names = reader.live_names(root.top)?;
     let is_there = |name: &OsString| new.join(name).symlink_metadata().is_ok();
     if !names.is_empty() && !names.iter().any(is_there) {
         return Err(exit::usage(format_args!(

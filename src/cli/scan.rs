@@ -8,7 +8,7 @@ use super::session::{Session, explain};
 use crate::scan::{Plan, Request, check_paths};
 
 pub(super) fn run(context: &Context, args: &ScanArgs) -> anyhow::Result<Exit> {
-    let session = Session::start(context)?;
+    let session = Session::start(context)?.with_stats(args.stats);
     let options = args.options(&context.config.scan);
     if !context.config.db.exists() {
         // No catalog is created for a mistyped path.

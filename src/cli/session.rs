@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::context::Context;
 use super::metrics_file::MetricsFile;
 use super::progress::{self, Progress};
+use super::stats::{self, StatsForm};
 use super::{Exit, exit, output, signals, summary};
 use crate::catalog::Exclusive;
 use crate::report::text;
@@ -21,6 +22,7 @@ pub(super) struct Session<'a> {
     /// Of all runs of the command.
     metrics: Arc<Metrics>,
     _metrics_file: MetricsFile,
+    stats: Option<StatsForm>,
 }
 
 impl<'a> Session<'a> {
@@ -36,7 +38,14 @@ impl<'a> Session<'a> {
             shutdown,
             metrics,
             _metrics_file: metrics_file,
+            stats: None,
         })
+    }
+
+    /// Also shows where the time went.
+    pub(super) fn with_stats(mut self, form: Option<StatsForm>) -> Self {
+        self.stats = form;
+        self
     }
 
     /// Runs a plan and prints its summary. Roots that are offline are named at
@@ -74,7 +83,18 @@ impl<'a> Session<'a> {
         let mut out = output::stdout();
         let exit = summary::print(self.context, &outcome, &mut out)?;
         out.flush()?;
+        if let Some(form) = self.stats {
+            let counters = summary::counters(&outcome);
+            let snapshot = self.metrics.snapshot();
+            stats::print(form, &outcome, &counters, &snapshot, &mut std::io::stderr())?;
+        }
         Ok(exit)
+    }
+
+    /// Does `work` in front of the user, with the progress line.
+    pub(super) fn watch<T>(&self, work: impl FnOnce(&Shutdown, &Arc<Metrics>) -> T) -> T {
+        let _progress = Progress::start(self.context, &self.metrics, &self.shutdown);
+        work(&self.shutdown, &self.metrics)
     }
 
     /// Runs one plan after the other, until one is interrupted; the worst end

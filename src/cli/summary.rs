@@ -16,12 +16,7 @@ pub(super) fn print(
     outcome: &Outcome,
     out: &mut impl Write,
 ) -> anyhow::Result<Exit> {
-    let counters = outcome
-        .scans
-        .iter()
-        .fold(ScanCounters::default(), |sum, scan| {
-            sum.plus(&scan.counters)
-        });
+    let counters = counters(outcome);
     if !context.quiet {
         scanned(outcome, &counters, out)?;
         if let Some((totals, top)) = &outcome.summary {
@@ -30,6 +25,14 @@ pub(super) fn print(
     }
     troubles(context, outcome, out)?;
     Ok(exit(outcome))
+}
+
+/// What all scans of a run counted together.
+pub(super) fn counters(outcome: &Outcome) -> ScanCounters {
+    let scans = outcome.scans.iter();
+    scans.fold(ScanCounters::default(), |sum, scan| {
+        sum.plus(&scan.counters)
+    })
 }
 
 fn exit(outcome: &Outcome) -> Exit {

@@ -1,6 +1,7 @@
 //! Reading one regular file.
 
 use std::io;
+use std::num::NonZeroU64;
 
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::{Errno, retry_on_intr};
@@ -68,12 +69,26 @@ impl OpenFile {
 
     /// Tells the system that the file will be read from front to back.
     pub fn advise_sequential(&self) {
-        advise(&self.fd, Pattern::Sequential);
+        advise(&self.fd, Pattern::Sequential, 0, None);
+    }
+
+    /// Asks the system to forget what it holds of the file in memory, so that
+    /// reading asks the disk. Pages that are not written yet, or that another
+    /// process has mapped, stay.
+    pub fn forget_cached(&self) {
+        advise(&self.fd, Pattern::Forget, 0, None);
     }
 
     /// Tells the system not to read ahead.
     pub fn advise_random(&self) {
-        advise(&self.fd, Pattern::Random);
+        advise(&self.fd, Pattern::Random, 0, None);
+    }
+
+    /// Asks the system to read a stretch into memory, without waiting for it.
+    pub fn advise_will_need(&self, offset: u64, length: u64) {
+        if let Some(length) = NonZeroU64::new(length) {
+            advise(&self.fd, Pattern::WillNeed, offset, Some(length));
+        }
     }
 }
 
@@ -133,24 +148,28 @@ fn extent_at(_fd: &OwnedFd, _offset: u64) -> Extent {
 enum Pattern {
     Sequential,
     Random,
+    WillNeed,
+    Forget,
 }
 
 /// Advice is free to fail: reading works without it.
 #[cfg(any(target_os = "linux", target_os = "freebsd"))]
-fn advise(fd: &OwnedFd, pattern: Pattern) {
+fn advise(fd: &OwnedFd, pattern: Pattern, offset: u64, length: Option<NonZeroU64>) {
     use rustix::fs::Advice;
     let advice = match pattern {
         Pattern::Sequential => Advice::Sequential,
         Pattern::Random => Advice::Random,
+        Pattern::WillNeed => Advice::WillNeed,
+        Pattern::Forget => Advice::DontNeed,
     };
-    rustix::fs::fadvise(fd, 0, None, advice).ok();
+    rustix::fs::fadvise(fd, offset, length, advice).ok();
 }
 
 /// Elsewhere the system's own guess at the pattern has to do.
 #[cfg(not(any(target_os = "linux", target_os = "freebsd")))]
-fn advise(_fd: &OwnedFd, pattern: Pattern) {
+fn advise(_fd: &OwnedFd, pattern: Pattern, _offset: u64, _length: Option<NonZeroU64>) {
     match pattern {
-        Pattern::Sequential | Pattern::Random => {}
+        Pattern::Sequential | Pattern::Random | Pattern::WillNeed | Pattern::Forget => {}
     }
 }
 
@@ -199,6 +218,7 @@ mod tests {
         let (file, _keep) = open(b"0123456789");
         file.advise_sequential();
         file.advise_random();
+        file.forget_cached();
         let mut buffer = [0; 4];
         assert_eq!(file.read_at(&mut buffer, 2).unwrap(), 4);
         assert_eq!(&buffer, b"2345");

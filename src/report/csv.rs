@@ -69,13 +69,12 @@ impl<W: Write> Csv<W> {
         name_of: Option<&Path>,
     ) -> io::Result<()> {
         let name = self.cell(path);
-        let exact = path.to_str() == Some(name.as_ref());
         // Another name may lie in another root, which is not known here.
         let root = Some(&*copy.root).filter(|root| path.starts_with(root));
         let root = root.unwrap_or(Path::new(""));
         let own = [
             name.as_ref(),
-            &if exact { String::new() } else { base64(path) },
+            &exact_bytes(path, &name),
             &self.cell(root),
             &rfc3339_nanos(copy.mtime_ns),
             &self.cell(Path::new(&copy.volume)),
@@ -92,11 +91,24 @@ impl<W: Write> Csv<W> {
 
     /// A path, or other foreign text, as it may stand in a cell.
     fn cell<'a>(&self, path: &'a Path) -> Cow<'a, str> {
-        neutral(if self.style.terminal {
-            escape(path).into()
-        } else {
-            path.to_string_lossy()
-        })
+        path_cell(path, self.style)
+    }
+}
+
+/// A path, or other foreign text, as it may stand in a cell.
+pub(super) fn path_cell(path: &Path, style: Style) -> Cow<'_, str> {
+    neutral(if style.terminal {
+        escape(path).into()
+    } else {
+        path.to_string_lossy()
+    })
+}
+
+/// The exact bytes of a path whose cell is something else; else nothing.
+pub(super) fn exact_bytes(path: &Path, cell: &str) -> String {
+    match path.to_str() {
+        Some(text) if text == cell => String::new(),
+        _ => base64(path),
     }
 }
 
@@ -136,7 +148,7 @@ fn shared_cells(number: u64, group: &Group) -> [String; 7] {
 }
 
 /// Text that no spreadsheet takes for a formula.
-fn neutral(text: Cow<'_, str>) -> Cow<'_, str> {
+pub(super) fn neutral(text: Cow<'_, str>) -> Cow<'_, str> {
     if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         format!("'{text}").into()
     } else {
@@ -146,7 +158,7 @@ fn neutral(text: Cow<'_, str>) -> Cow<'_, str> {
 
 /// The I/O error inside; the crate's own conversion would hide its kind, and a
 /// closed pipe must stay one.
-fn io_error(error: ::csv::Error) -> io::Error {
+pub(super) fn io_error(error: ::csv::Error) -> io::Error {
     match error.into_kind() {
         ::csv::ErrorKind::Io(error) => error,
         kind => io::Error::other(format!("{kind:?}")),

@@ -97,14 +97,15 @@ impl Formatter for Disarming {
     }
 }
 
+/// Up to which scan an answer holds.
 #[derive(Serialize)]
-struct AsOfJson {
+pub(super) struct AsOfJson {
     scan: i64,
     finished_at: Option<String>,
 }
 
 impl AsOfJson {
-    fn new(as_of: AsOf) -> Self {
+    pub(super) fn new(as_of: AsOf) -> Self {
         Self {
             scan: as_of.scan.0,
             finished_at: as_of.finished.map(rfc3339),

@@ -2,13 +2,17 @@
 //! they are told, and how a caller drives them. No SQL and no printing: a
 //! renderer writes to whatever it is given, and groups come from the caller.
 
+mod answer;
+mod cell;
 mod columns;
 mod csv;
 mod encode;
 mod fdupes;
+pub mod folders;
 mod html;
 mod json;
 mod jsonl;
+mod sums;
 mod table;
 #[cfg(test)]
 mod testing;
@@ -18,8 +22,11 @@ use std::fmt;
 use std::io::{self, BufWriter, Write};
 use std::str::FromStr;
 
+pub use answer::{Answer, AnswerFormat, files_and_bytes};
+pub use cell::{Cell, Column};
 pub(crate) use encode::rfc3339;
 pub(crate) use json::{PathJson, write_value};
+pub use sums::sum_line;
 
 use crate::escape;
 use crate::model::{AsOf, Group, Timestamp, Totals};

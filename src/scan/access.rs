@@ -236,10 +236,7 @@ pub(super) fn folder_fault(error: &io::Error) -> Fault {
 /// Whether a file is in the state that the catalog holds. The inode counts
 /// only where the catalog kept it.
 pub(super) fn is_in_state(meta: &FileMeta, state: &FileState) -> bool {
-    meta.size == state.size
-        && meta.mtime_ns == state.mtime_ns
-        && meta.ctime_ns == state.ctime_ns
-        && state.ino.is_none_or(|ino| ino == meta.ino)
+    state.is_of(meta)
 }
 
 /// Whether a file stayed the same between two looks at its open handle.

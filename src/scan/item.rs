@@ -4,9 +4,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::audit::Audited;
 use super::metrics::ItemKind;
 use super::scope::IgnoreChain;
-use crate::catalog::{CatalogError, HashClass, WorkCopy, WorkName};
+use crate::catalog::{AuditCopy, CatalogError, HashClass, WorkCopy, WorkName};
 use crate::fault::Fault;
 use crate::model::{FolderId, RootId, ScanId, Timestamp, VolumeId};
 
@@ -42,8 +43,12 @@ pub(super) enum Item {
     List(ListItem),
     /// Hash head and tail of a batch of files.
     Probe(Vec<WorkCopy>),
-    /// Read a class of files in step.
-    Hash(HashClass),
+    /// Read some classes of files, each in step.
+    Hash(Vec<HashClass>),
+    /// Read copies of a large class one by one, to see which may be equal.
+    Sift(SiftItem),
+    /// Read a batch of files again, to see whether they are what they were.
+    Audit(Vec<AuditCopy>),
 }
 
 impl Item {
@@ -52,12 +57,21 @@ impl Item {
         match self {
             Self::List(_) => ItemKind::List,
             Self::Probe(_) => ItemKind::Probe,
-            Self::Hash(_) => ItemKind::Hash,
+            Self::Hash(_) | Self::Sift(_) | Self::Audit(_) => ItemKind::Hash,
         }
     }
 
+    /// The item that reads one copy of a class by itself.
+    pub(super) fn alone(size: u64, copy: &WorkCopy) -> Self {
+        Self::Hash(vec![HashClass {
+            size,
+            must_digest: true,
+            copies: vec![copy.clone()],
+        }])
+    }
+
     /// The part that hangs as an item of its own, and what is left to do
-    /// without it. Files that are not compared with it need their digest.
+    /// without it.
     pub(super) fn split(&self, part: Option<usize>) -> (Self, Option<Self>) {
         match (self, part) {
             (Self::Probe(copies), Some(part)) if part < copies.len() => {
@@ -65,17 +79,24 @@ impl Item {
                 let stuck = Self::Probe(vec![rest.remove(part)]);
                 (stuck, (!rest.is_empty()).then_some(Self::Probe(rest)))
             }
-            (Self::Hash(class), Some(part)) if part < class.copies.len() => {
-                let with = |copies| {
-                    Self::Hash(HashClass {
-                        size: class.size,
-                        must_digest: true,
-                        copies,
-                    })
-                };
-                let mut rest = class.copies.clone();
-                let stuck = with(vec![rest.remove(part)]);
-                (stuck, (!rest.is_empty()).then(|| with(rest)))
+            (Self::Sift(item), Some(part)) if part < item.copies.len() => {
+                let with = |copies| SiftItem { copies, ..*item };
+                let mut rest = item.copies.clone();
+                let stuck = Self::Sift(with(vec![rest.remove(part)]));
+                let rest = (!rest.is_empty()).then(|| Self::Sift(with(rest)));
+                (stuck, rest)
+            }
+            (Self::Hash(classes), Some(part)) => match split_classes(classes, part) {
+                Some((stuck, rest)) => (
+                    Self::Hash(vec![stuck]),
+                    (!rest.is_empty()).then_some(Self::Hash(rest)),
+                ),
+                None => (self.clone(), None),
+            },
+            (Self::Audit(copies), Some(part)) if part < copies.len() => {
+                let mut rest = copies.clone();
+                let stuck = Self::Audit(vec![rest.remove(part)]);
+                (stuck, (!rest.is_empty()).then_some(Self::Audit(rest)))
             }
             _ => (self.clone(), None),
         }
@@ -93,12 +114,24 @@ impl Item {
         }
     }
 
+    /// The copies it opens.
+    fn copies(&self) -> Vec<&WorkCopy> {
+        match self {
+            Self::List(_) => Vec::new(),
+            Self::Probe(copies) => copies.iter().collect(),
+            Self::Hash(classes) => classes.iter().flat_map(|class| &class.copies).collect(),
+            Self::Sift(item) => item.copies.iter().map(|(_, copy)| copy).collect(),
+            Self::Audit(copies) => copies.iter().map(|audited| &audited.copy).collect(),
+        }
+    }
+
     /// The volumes it needs.
     pub(super) fn volumes(&self) -> Vec<VolumeId> {
         let mut volumes: Vec<VolumeId> = match self {
             Self::List(item) => vec![item.volume],
-            Self::Probe(copies) => copies.iter().map(|copy| copy.volume).collect(),
-            Self::Hash(class) => class.copies.iter().map(|copy| copy.volume).collect(),
+            Self::Probe(_) | Self::Hash(_) | Self::Sift(_) | Self::Audit(_) => {
+                self.copies().iter().map(|copy| copy.volume).collect()
+            }
         };
         volumes.sort_unstable();
         volumes.dedup();
@@ -109,12 +142,10 @@ impl Item {
     pub(super) fn operations_on(&self, volume: VolumeId) -> usize {
         match self {
             Self::List(_) => 1,
-            Self::Probe(copies) => copies.iter().filter(|copy| copy.volume == volume).count(),
-            Self::Hash(class) => class
-                .copies
-                .iter()
-                .filter(|copy| copy.volume == volume)
-                .count(),
+            Self::Probe(_) | Self::Hash(_) | Self::Sift(_) | Self::Audit(_) => {
+                let copies = self.copies().into_iter();
+                copies.filter(|copy| copy.volume == volume).count()
+            }
         }
     }
 
@@ -122,10 +153,53 @@ impl Item {
     pub(super) fn places(&self) -> Vec<Place> {
         match self {
             Self::List(item) => vec![Place::folder(item.folder)],
-            Self::Probe(copies) => copies.iter().map(Place::of_copy).collect(),
-            Self::Hash(class) => class.copies.iter().map(Place::of_copy).collect(),
+            Self::Probe(_) | Self::Hash(_) | Self::Sift(_) | Self::Audit(_) => {
+                self.copies().into_iter().map(Place::of_copy).collect()
+            }
         }
     }
+}
+
+/// One copy of some classes, counted through, as a class of its own, and what
+/// is left without it; `None` if there are not so many.
+fn split_classes(classes: &[HashClass], part: usize) -> Option<(HashClass, Vec<HashClass>)> {
+    let mut rest = classes.to_vec();
+    let mut before = 0;
+    let of = rest.iter().position(|class| {
+        let is_in = part - before < class.copies.len();
+        before += if is_in { 0 } else { class.copies.len() };
+        is_in
+    })?;
+    let class = &mut rest[of];
+    // Files that are not compared with each other need their digests.
+    class.must_digest = true;
+    let stuck = HashClass {
+        size: class.size,
+        must_digest: true,
+        copies: vec![class.copies.remove(part - before)],
+    };
+    rest.retain(|class| !class.copies.is_empty());
+    Some((stuck, rest))
+}
+
+/// Copies of one class that are read one by one.
+#[derive(Debug, Clone)]
+pub(super) struct SiftItem {
+    /// Their size.
+    pub size: u64,
+    /// The copies, each with its number in the class.
+    pub copies: Vec<(usize, WorkCopy)>,
+}
+
+/// What reading one copy of a large class by itself told.
+#[derive(Debug, Clone)]
+pub(super) struct Sifted {
+    /// Its number in the class.
+    pub at: usize,
+    /// A fingerprint of its whole content.
+    pub fingerprint: u64,
+    /// Whether it changed so recently that it could change unnoticed.
+    pub racy: bool,
 }
 
 /// A folder to list.
@@ -232,12 +306,69 @@ pub(super) struct ItemReport {
     /// Files that were not in the state the catalog held, or changed while
     /// they were read.
     pub changed: Vec<WorkName>,
+    /// Copies of a large class that were read by themselves.
+    pub sifted: Vec<Sifted>,
     /// Names that were gone.
     pub vanished: u64,
     /// Folders left out because of their filesystem: path and type.
     pub skipped: Vec<(PathBuf, String)>,
     /// Mount points on which nothing is mounted any more.
     pub offline: Vec<PathBuf>,
+    /// Copies that were read again, in an audit.
+    pub audited: Vec<Audited>,
     /// The catalog failed under the worker.
     pub fatal: Option<CatalogError>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::FileState;
+
+    fn class(inodes: std::ops::Range<u64>) -> HashClass {
+        let copy = |ino: u64| WorkCopy {
+            names: vec![(FolderId(1), OsString::from(ino.to_string()))],
+            state: FileState {
+                ino: Some(ino),
+                size: 20_000,
+                mtime_ns: 0,
+                ctime_ns: 0,
+            },
+            volume: VolumeId(1),
+        };
+        HashClass {
+            size: 20_000,
+            must_digest: false,
+            copies: inodes.map(copy).collect(),
+        }
+    }
+
+    /// The inodes of each class, and whether it must be digested.
+    fn shape(item: &Item) -> Vec<(Vec<u64>, bool)> {
+        let Item::Hash(classes) = item else {
+            return Vec::new();
+        };
+        let inodes = |class: &HashClass| {
+            let copies = class.copies.iter();
+            copies.map(|copy| copy.state.ino.unwrap()).collect()
+        };
+        let of_class = |class| (inodes(class), class.must_digest);
+        classes.iter().map(of_class).collect()
+    }
+
+    #[test]
+    fn a_part_that_hangs_is_found_in_its_class() {
+        let item = Item::Hash(vec![class(0..3), class(3..4), class(4..6)]);
+        let (stuck, rest) = item.split(Some(1));
+        assert_eq!(shape(&stuck), [(vec![1], true)]);
+        let expected = [(vec![0, 2], true), (vec![3], false), (vec![4, 5], false)];
+        assert_eq!(shape(&rest.unwrap()), expected);
+        let (stuck, rest) = item.split(Some(3));
+        assert_eq!(shape(&stuck), [(vec![3], true)]);
+        let expected = [(vec![0, 1, 2], false), (vec![4, 5], false)];
+        assert_eq!(shape(&rest.unwrap()), expected);
+        let (stuck, rest) = item.split(Some(6));
+        assert_eq!((shape(&stuck), rest.is_none()), (shape(&item), true));
+        assert_eq!(item.places().len(), 6);
+    }
 }

@@ -11,11 +11,12 @@ use std::sync::Arc;
 use super::access::{Access, folder_fault, join};
 use super::item::{Failure, Item, ItemReport, ListItem, Origin, Place};
 use super::pool::WorkerContext;
+use super::samples::SampleReader;
 use super::scope::IgnoreChain;
 use super::shared::Shared;
 use crate::catalog::{CatalogError, Record};
 use crate::fault::{Fault, FaultClass, Step};
-use crate::platform::{AlignedBuffer, Dir, Links, Stat};
+use crate::platform::{Dir, Links, Stat};
 
 /// Larger ignore files are taken for something else.
 const IGNORE_FILE_LIMIT: usize = 1 << 20;
@@ -45,7 +46,7 @@ pub(super) fn list(
     shared: &Shared,
     item: &ListItem,
     is_last_attempt: bool,
-    buffer: &mut AlignedBuffer,
+    reader: &mut SampleReader,
     context: &WorkerContext,
 ) -> ItemReport {
     let mut report = ItemReport::default();
@@ -56,7 +57,7 @@ pub(super) fn list(
         is_last_attempt,
         context,
     };
-    match visit.run(access, buffer, &mut report, &mut path) {
+    match visit.run(access, reader, &mut report, &mut path) {
         Ok(()) => {}
         Err(Stop::Catalog(error)) => report.fatal = Some(error),
         Err(Stop::Fault(fault)) if fault.class == FaultClass::Vanished => {
@@ -87,7 +88,7 @@ impl Visit<'_> {
     fn run(
         &self,
         access: &mut Access,
-        buffer: &mut AlignedBuffer,
+        reader: &mut SampleReader,
         report: &mut ItemReport,
         path: &mut PathBuf,
     ) -> Result<(), Stop> {
@@ -95,7 +96,7 @@ impl Visit<'_> {
         let folder = Folder::open(access, shared, item, path)?;
         context.set_path(path);
         match folder.verdict(access, shared, item)? {
-            Verdict::List => return folder.list(access, self, buffer, report, path),
+            Verdict::List => return folder.list(access, self, reader, report, path),
             Verdict::Unchanged => return Ok(()),
             Verdict::OutOfScope => {}
             Verdict::Skip(fstype) => report.skipped.push((path.clone(), fstype)),

@@ -2,13 +2,16 @@
 //! work items that list folders, probe files and hash groups.
 
 mod access;
+mod audit;
 mod breaker;
 mod compare;
+pub mod content;
 mod diff;
 mod engine;
 mod entries;
 mod error;
 mod events;
+mod hash_source;
 pub mod hasher;
 mod item;
 pub mod limits;
@@ -23,18 +26,23 @@ mod probe;
 mod retry;
 mod run;
 mod sampler;
+mod samples;
 mod scope;
 mod shared;
 pub mod shutdown;
+mod sift;
 mod sizes;
 mod sources;
 mod subfolders;
 mod throttle;
+mod timing;
 mod whereabouts;
 mod worker;
 
+pub use audit::{AuditOutcome, AuditRequest, AuditVerdict, Audited, Listener, audit};
 pub use error::ScanError;
 pub(crate) use events::LogPath;
 pub use notice::Notice;
 pub use plan::{Plan, Request, check_paths, retries, unfinished};
 pub use run::{Outcome, run};
+pub use timing::Timing;

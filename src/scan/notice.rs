@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::model::{Algorithm, ScanId};
+use crate::model::{Algorithm, ScanId, Timestamp};
 
 /// Something the user should know before or while a scan runs.
 #[derive(Debug, Clone)]
@@ -20,6 +20,10 @@ pub enum Notice {
     Skipped(PathBuf, String),
     /// Another root of the catalog cannot be read now.
     PartnerOffline(PathBuf, String),
+    /// A root that is to be audited cannot be read now.
+    AuditOffline(PathBuf, String),
+    /// An audit that was started then and stopped goes on.
+    AuditResumed(Timestamp),
     /// So much will be read whole: files and bytes.
     ToRead(u64, u64),
 }
@@ -55,6 +59,18 @@ impl fmt::Display for Notice {
                 "the root {} is offline ({reason}): files that could match its files stay undetermined",
                 path.display()
             ),
+            Self::AuditOffline(path, reason) => write!(
+                f,
+                "the root {} is offline ({reason}): its files are not audited",
+                path.display()
+            ),
+            Self::AuditResumed(started) => {
+                write!(
+                    f,
+                    "going on with the audit started {} s after 1970",
+                    started.0
+                )
+            }
             Self::ToRead(files, bytes) => write!(f, "{files} files, {bytes} bytes to read"),
         }
     }

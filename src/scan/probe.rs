@@ -1,29 +1,21 @@
 //! Probing a batch of files: the hash of head and tail, and for files no
 //! longer than that the digest at once.
 
-use super::access::{Access, OpenError, is_in_state, is_racy, is_same};
-use super::hasher::{HEAD, Hasher, TAIL, probe};
+use super::access::{Access, OpenError, is_in_state};
 use super::item::{Failure, Item, ItemReport, Place};
 use super::pool::WorkerContext;
+use super::samples::{SampleReader, WINDOW};
 use super::shared::Shared;
-use crate::catalog::{
-    FileOutcome, FileResult, FileState, PROBE_SPAN, Record, Sample, SampleHash, WorkCopy,
-};
+use crate::catalog::{FileOutcome, FileResult, PROBE_SPAN, Record, WorkCopy};
 use crate::fault::{Fault, Step};
-use crate::model::now_ns;
-use crate::platform::{AlignedBuffer, OpenFile};
-
-/// A buffer that holds everything a probe reads.
-pub(super) fn probe_buffer() -> AlignedBuffer {
-    AlignedBuffer::new(HEAD + TAIL)
-}
+use crate::platform::OpenFile;
 
 /// Probes the copies one after the other; stops early on shutdown.
 pub(super) fn probe_batch(
     access: &mut Access,
     shared: &Shared,
     copies: &[WorkCopy],
-    buffer: &mut AlignedBuffer,
+    reader: &mut SampleReader,
     context: &WorkerContext,
 ) -> ItemReport {
     let mut report = ItemReport::default();
@@ -32,6 +24,9 @@ pub(super) fn probe_batch(
     for (part, copy) in copies.iter().enumerate() {
         if context.shutdown().is_stopped() {
             break;
+        }
+        if part % WINDOW == 0 && reader.waits_for_disk() {
+            ask_for(access, &copies[part..copies.len().min(part + WINDOW)]);
         }
         context.set_part(part);
         let again = || Item::Probe(vec![copy.clone()]);
@@ -53,8 +48,7 @@ pub(super) fn probe_batch(
             let bytes = copy.state.size.min(PROBE_SPAN);
             throttle.take(bytes, context.shutdown(), || context.progress(0));
         }
-        let began = now_ns();
-        match read_sample(&opened, &copy.state, shared, buffer, began) {
+        match reader.read(&opened, &copy.state, shared.algorithm) {
             Ok(Some(sample)) => {
                 bytes_read += copy.state.size.min(PROBE_SPAN);
                 context.progress(copy.state.size.min(PROBE_SPAN));
@@ -71,6 +65,16 @@ pub(super) fn probe_batch(
     access.release();
     send(shared, context, &mut report, bytes_read, results);
     report
+}
+
+/// Asks the system to read what these copies will need. What cannot be opened
+/// is found out when its turn comes.
+fn ask_for(access: &mut Access, copies: &[WorkCopy]) {
+    for copy in copies {
+        if let Ok(file) = access.open(copy) {
+            SampleReader::ask_for(&file, copy.state.size);
+        }
+    }
 }
 
 /// Opens a copy and makes sure that it is in the state the catalog holds;
@@ -188,7 +192,8 @@ pub(super) fn send(
     bytes_read: u64,
     results: Vec<FileResult>,
 ) {
-    if results.is_empty() || !context.settle() {
+    let is_nothing = results.is_empty() && bytes_read == 0;
+    if is_nothing || !context.settle() {
         return;
     }
     let record = Record::Files {
@@ -199,33 +204,4 @@ pub(super) fn send(
     if let Err(error) = shared.writer.send(record) {
         report.fatal = Some(error);
     }
-}
-
-/// Reads head and tail; `None` when the file changed under the reader.
-pub(super) fn read_sample(
-    file: &OpenFile,
-    state: &FileState,
-    shared: &Shared,
-    buffer: &mut AlignedBuffer,
-    began: i64,
-) -> std::io::Result<Option<Sample>> {
-    let size = state.size;
-    let hash = if size <= PROBE_SPAN {
-        let length = usize::try_from(size).unwrap_or(buffer.len());
-        if file.read_at(&mut buffer[..length], 0)? < length {
-            return Ok(None);
-        }
-        SampleHash::Digest(Hasher::digest(shared.algorithm, &buffer[..length]))
-    } else {
-        file.advise_random();
-        let (head, tail) = buffer.split_at_mut(HEAD);
-        let short = file.read_at(head, 0)? < HEAD || file.read_at(tail, size - TAIL as u64)? < TAIL;
-        if short {
-            return Ok(None);
-        }
-        SampleHash::Probe(probe(head, tail))
-    };
-    let racy = is_racy(state, began);
-    let is_unchanged = is_same(file.opened_as(), &file.stat()?);
-    Ok(is_unchanged.then_some(Sample { hash, racy }))
 }

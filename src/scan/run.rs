@@ -10,6 +10,7 @@ use super::ScanError;
 use super::access::{OpenRoot, OpenRoots, join};
 use super::engine::{Engine, Findings, Source, StageEnd};
 use super::events;
+use super::hash_source::HashSource;
 use super::item::Place;
 use super::limits::Limits;
 use super::metrics::Metrics;
@@ -21,8 +22,9 @@ use super::scope::Scope;
 use super::shared::{Shared, volume_row};
 use super::shutdown::Shutdown;
 use super::sizes::Sizes;
-use super::sources::{DeferredSource, HashSource, ListSource, ProbeSource, Seeds};
+use super::sources::{DeferredSource, ListSource, ProbeSource, Seeds};
 use super::throttle::Throttle;
+use super::timing::Timing;
 use crate::catalog::{
     Candidates, CatalogError, Exclusive, FolderPaths, GroupFilter, GroupList, ReadOnly, RootRow,
     ScanRow, ScanState, Selection, Settled, Stage, WorkCopy, Writer, WriterHandle, own_files,
@@ -55,6 +57,8 @@ pub struct Outcome {
     pub summary: Option<(Totals, Vec<TopGroup>)>,
     /// How long it took.
     pub elapsed: Duration,
+    /// Where that time went.
+    pub timing: Timing,
 }
 
 /// Runs a plan to its end or until shutdown. Whatever happens, everything
@@ -118,12 +122,16 @@ pub fn run(
         has_probed: false,
         adopted: 0,
         summary: None,
+        timing: Timing::default(),
         notify,
     };
     run.announce();
     let ended = run.stages();
     let closed = run.close(&ended);
+    let finishing = Instant::now();
+    let writer_busy = writer.handle().busy();
     writer.finish()?;
+    let writing = writer_busy + finishing.elapsed();
     let reader = ReadOnly::open(&path)?;
     let scans: Vec<ScanRow> = scans
         .iter()
@@ -139,6 +147,7 @@ pub fn run(
         adopted: closed.adopted,
         summary: closed.summary,
         elapsed: began.elapsed(),
+        timing: closed.timing.with_writer(writing),
     })
 }
 
@@ -157,6 +166,7 @@ struct Run<'a> {
     has_probed: bool,
     adopted: u64,
     summary: Option<(Totals, Vec<TopGroup>)>,
+    timing: Timing,
     notify: &'a mut dyn FnMut(Notice),
 }
 
@@ -255,7 +265,8 @@ impl Run<'_> {
             events::stage_begin(lead, Stage::Probe, Some(files), None);
             return self.run_stage(lead, &mut DeferredSource(deferred.into()));
         }
-        let candidates = Candidates::to_probe(self.reader()?, &self.selection())?;
+        let candidates =
+            self.timed_query(|run| Candidates::to_probe(run.reader()?, &run.selection()))?;
         self.metrics.candidates.add(candidates.files);
         events::stage_begin(lead, Stage::Probe, Some(candidates.files), None);
         self.run_stage(lead, &mut ProbeSource(candidates))
@@ -276,14 +287,21 @@ impl Run<'_> {
             let online = self.shared.roots.keys().copied().collect();
             self.writer.reopen_offline(online)?;
         }
-        let candidates = Candidates::to_hash(self.reader()?, &self.selection())?;
+        let candidates =
+            self.timed_query(|run| Candidates::to_hash(run.reader()?, &run.selection()))?;
         if candidates.files > 0 {
             self.metrics.bytes_to_hash.add(candidates.bytes);
             (self.notify)(Notice::ToRead(candidates.files, candidates.bytes));
         }
         let (lead, files) = (self.shared.lead, candidates.files);
         events::stage_begin(lead, Stage::Hash, Some(files), Some(candidates.bytes));
-        let mut source = HashSource::new(candidates, in_step(self.limits.workers));
+        let mut source = HashSource::new(
+            candidates,
+            Arc::clone(&self.shared),
+            Arc::clone(self.metrics),
+            in_step(self.limits.workers),
+            self.limits.workers,
+        );
         self.run_stage(lead, &mut source)
     }
 
@@ -291,8 +309,20 @@ impl Run<'_> {
     fn run_stage(&mut self, scan: ScanId, source: &mut dyn Source) -> Result<StageEnd, ScanError> {
         let began = Instant::now();
         let ended = self.engine.run_stage(source);
+        self.timing.add_stage(self.stage, began.elapsed());
         events::stage_end(scan, self.stage, began.elapsed(), &ended);
         ended
+    }
+
+    /// Asks the catalog something that takes time.
+    fn timed_query<T>(
+        &mut self,
+        query: impl FnOnce(&Self) -> Result<T, CatalogError>,
+    ) -> Result<T, CatalogError> {
+        let began = Instant::now();
+        let answer = query(self);
+        self.timing.queries += began.elapsed();
+        answer
     }
 
     fn is_some_root_offline(&self) -> Result<bool, CatalogError> {
@@ -325,6 +355,7 @@ impl Run<'_> {
         let began = Instant::now();
         events::stage_begin(self.shared.lead, Stage::Settle, None, None);
         let ended = self.add_up().map(|()| StageEnd::Finished);
+        self.timing.add_stage(Stage::Settle, began.elapsed());
         events::stage_end(self.shared.lead, Stage::Settle, began.elapsed(), &ended);
         ended
     }
@@ -332,7 +363,7 @@ impl Run<'_> {
     fn add_up(&mut self) -> Result<(), ScanError> {
         let (totals, top) = match self.reader()?.kept_summary()? {
             Some(kept) => kept,
-            None => summarise(self.reader()?)?,
+            None => self.timed_query(|run| summarise(run.reader()?))?,
         };
         let (cut_off, done) = self.scans.iter().partition(|scan| self.is_cut_off(**scan));
         self.writer.complete(done, totals, top.clone())?;
@@ -407,6 +438,7 @@ impl Run<'_> {
             findings,
             adopted: self.adopted,
             summary: self.summary,
+            timing: self.timing,
         }
     }
 }
@@ -428,6 +460,7 @@ struct Closed {
     findings: Findings,
     adopted: u64,
     summary: Option<(Totals, Vec<TopGroup>)>,
+    timing: Timing,
 }
 
 /// Opens every root that can be read; says which cannot. Roots that this run

@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 
 use super::access::is_in_state;
 use super::pool::WorkerContext;
-use super::probe::read_sample;
+use super::samples::{SampleReader, WINDOW};
 use super::shared::Shared;
 use super::sizes::{Meeting, Sizes};
 use crate::catalog::{FileChange, FileState, PROBE_SPAN, Sample, WorkCopy};
 use crate::fault::{Fault, Step};
-use crate::model::{FolderId, VolumeId, now_ns};
-use crate::platform::{AlignedBuffer, Dir, Links};
+use crate::model::{FolderId, VolumeId};
+use crate::platform::{Dir, Links};
 
 /// Reads files of one open folder.
 pub(super) struct Sampler<'a> {
@@ -25,7 +25,7 @@ pub(super) struct Sampler<'a> {
     pub(super) folder: FolderId,
     pub(super) volume: VolumeId,
     pub(super) path: &'a Path,
-    pub(super) buffer: &'a mut AlignedBuffer,
+    pub(super) reader: &'a mut SampleReader,
     /// Cleared by the first failure of the device: it is not asked again and
     /// again here.
     pub(super) is_reading: bool,
@@ -35,34 +35,61 @@ impl Sampler<'_> {
     /// Reads the new files of the folder that may have duplicates; returns
     /// the bytes read.
     pub(super) fn sample_all(mut self, sizes: &Sizes, changes: &mut [FileChange]) -> u64 {
-        let (folder, volume) = (self.folder, self.volume);
+        let wanted = self.choose(sizes, changes);
         let mut bytes_read = 0;
         let mut path = PathBuf::new();
-        for (part, change) in changes.iter_mut().enumerate() {
-            let state = state_of(change);
-            let copy = || WorkCopy {
-                names: vec![(folder, change.name.clone())],
-                state,
-                volume,
-            };
-            let is_linked = change.ino.is_some() && change.meta.nlink > 1;
-            if sizes.meet(state.size, is_linked, copy) == Meeting::Leave {
-                continue;
+        for (number, &index) in wanted.iter().enumerate() {
+            if number % WINDOW == 0 && self.is_reading && self.reader.waits_for_disk() {
+                let ahead = &wanted[number..wanted.len().min(number + WINDOW)];
+                self.ask_for(ahead, changes);
             }
+            let change = &mut changes[index];
             path.as_mut_os_string().clear();
             path.push(self.path);
             path.push(&change.name);
             self.context.set_path(&path);
-            self.context.set_part(part);
+            self.context.set_part(index);
+            let state = state_of(change);
             match self.read(change, &state) {
                 Some(sample) => {
                     bytes_read += state.size.min(PROBE_SPAN);
                     change.sample = Some(sample);
                 }
-                None => sizes.defer(copy()),
+                None => sizes.defer(self.copy(change)),
             }
         }
         bytes_read
+    }
+
+    /// The files whose size was met before.
+    fn choose(&self, sizes: &Sizes, changes: &[FileChange]) -> Vec<usize> {
+        let is_wanted = |change: &FileChange| {
+            let is_linked = change.ino.is_some() && change.meta.nlink > 1;
+            let meeting = sizes.meet(change.meta.size, is_linked, || self.copy(change));
+            meeting == Meeting::ReadNow
+        };
+        let numbered = changes.iter().enumerate();
+        numbered
+            .filter(|(_, change)| is_wanted(change))
+            .map(|(index, _)| index)
+            .collect()
+    }
+
+    fn copy(&self, change: &FileChange) -> WorkCopy {
+        WorkCopy {
+            names: vec![(self.folder, change.name.clone())],
+            state: state_of(change),
+            volume: self.volume,
+        }
+    }
+
+    /// Asks the system to read what these files will need.
+    fn ask_for(&self, ahead: &[usize], changes: &[FileChange]) {
+        for change in ahead.iter().map(|&index| &changes[index]) {
+            if let Ok(file) = self.dir.open_file(&change.name, self.links) {
+                SampleReader::ask_for(&file, change.meta.size);
+            }
+        }
     }
 
     fn read(&mut self, change: &FileChange, state: &FileState) -> Option<Sample> {
@@ -98,7 +125,7 @@ impl Sampler<'_> {
         if !is_in_state(&file.opened_as().meta, state) {
             return Ok(None);
         }
-        read_sample(&file, state, self.shared, self.buffer, now_ns())
+        self.reader.read(&file, state, self.shared.algorithm)
     }
 }
 

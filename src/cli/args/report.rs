@@ -113,13 +113,7 @@ impl ReportArgs {
                 Format::from(self.format)
             )));
         }
-        match (self.min_size, self.max_size) {
-            (Some(min), Some(max)) if min > max => Err(exit::usage(format_args!(
-                "invalid value '{max}' from --max-size: expected at least the smallest size, \
-                 {min} bytes"
-            ))),
-            _ => Ok(()),
-        }
+        exit::check_sizes(self.min_size, self.max_size)
     }
 }
 
@@ -180,7 +174,7 @@ impl From<ReportSort> for Order {
 }
 
 /// An extension without its dot, whether or not one was typed.
-fn extension(text: &str) -> Result<String, String> {
+pub(super) fn extension(text: &str) -> Result<String, String> {
     let name = text.strip_prefix('.').unwrap_or(text);
     if name.is_empty() || name.contains(['/', '.']) {
         return Err("expected an extension such as jpg or .jpg".to_owned());

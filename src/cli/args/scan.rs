@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum, ValueHint};
 
 use super::limits::LimitArgs;
 use super::run::RunArgs;
+use crate::cli::stats::StatsForm;
 use crate::config::{Key, Layer, values};
 use crate::model::FaultId;
 use crate::scan::options::{ListingOptions, Mode, ScanOptions};
@@ -48,6 +49,17 @@ pub(crate) struct ScanArgs {
     /// Believe a root that lies on another filesystem than last time
     #[arg(long)]
     pub(crate) moved: bool,
+
+    /// Show where the time went, on standard error: `--stats` as a table, `--stats json` for programs
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FORM",
+        num_args = 0..=1,
+        default_missing_value = "table",
+        help_heading = "Running"
+    )]
+    pub(crate) stats: Option<StatsForm>,
 
     /// Levels below PATH to descend; 0 is its own files only
     #[arg(

@@ -189,7 +189,7 @@ impl Engine {
     fn scan_of(&self, item: &Item) -> ScanId {
         match item {
             Item::List(item) => item.scan,
-            Item::Probe(_) | Item::Hash(_) => self.lead,
+            Item::Probe(_) | Item::Hash(_) | Item::Sift(_) | Item::Audit(_) => self.lead,
         }
     }
 
@@ -223,7 +223,7 @@ impl Engine {
             self.in_flight -= 1;
             let step = match abandoned.job.item.item {
                 Item::List(_) => Step::OpenFolder,
-                Item::Probe(_) | Item::Hash(_) => Step::Read,
+                Item::Probe(_) | Item::Hash(_) | Item::Sift(_) | Item::Audit(_) => Step::Read,
             };
             let fault = Fault::timed_out(step, abandoned.idle.as_secs());
             let work = &abandoned.job.item;

@@ -13,13 +13,14 @@ use crate::catalog::{
 };
 use crate::fault::{Fault, FaultClass, Step};
 use crate::model::{FolderId, VolumeId, now_ns};
-use crate::platform::{AlignedBuffer, RawEntry};
+use crate::platform::RawEntry;
 use crate::scan::access::{Access, join};
 use crate::scan::diff::{Comparison, Diff};
 use crate::scan::entries::{Examiner, Found};
 use crate::scan::item::{Failure, FromParent, ItemReport, ListItem, Origin, Place};
 use crate::scan::pool::WorkerContext;
 use crate::scan::sampler::Sampler;
+use crate::scan::samples::SampleReader;
 use crate::scan::scope::is_ignore_file;
 use crate::scan::subfolders::{self, Subfolder, Subfolders};
 
@@ -52,7 +53,7 @@ impl Folder {
         mut self,
         access: &Access,
         visit: &Visit<'_>,
-        buffer: &mut AlignedBuffer,
+        reader: &mut SampleReader,
         report: &mut ItemReport,
         path: &Path,
     ) -> Result<(), Stop> {
@@ -90,7 +91,7 @@ impl Folder {
                 after: after.as_deref(),
                 until: until.as_deref(),
             };
-            let files = self.part(&parts, found, range, buffer, &mut sum)?;
+            let files = self.part(&parts, found, range, reader, &mut sum)?;
             send_part(&parts, report, files);
             after = until;
             rest = next;
@@ -106,7 +107,7 @@ impl Folder {
             after: after.as_deref(),
             until: None,
         };
-        let files = self.part(&parts, found, range, buffer, &mut sum)?;
+        let files = self.part(&parts, found, range, reader, &mut sum)?;
         self.conclude(&parts, began, files, &sum, report)
     }
 
@@ -117,14 +118,14 @@ impl Folder {
         parts: &Parts<'_>,
         mut found: Found,
         range: NameRange<'_>,
-        buffer: &mut AlignedBuffer,
+        reader: &mut SampleReader,
         sum: &mut Sum,
     ) -> Result<PartListing, Stop> {
         let metrics = parts.visit.context.metrics();
         let files = std::mem::take(&mut found.files);
         let unsure = std::mem::take(&mut found.unsure_files);
         let mut diff = self.compare(parts, files, &unsure, range)?;
-        let bytes_read = self.read_files(parts, buffer, &mut diff.changes);
+        let bytes_read = self.read_files(parts, reader, &mut diff.changes);
         metrics.files_seen.add(diff.counts.files);
         metrics.files_unchanged.add(diff.unchanged);
         sum.counts.add(&diff.counts);
@@ -206,7 +207,7 @@ impl Folder {
     fn read_files(
         &self,
         parts: &Parts<'_>,
-        buffer: &mut AlignedBuffer,
+        reader: &mut SampleReader,
         changes: &mut [FileChange],
     ) -> u64 {
         let visit = parts.visit;
@@ -221,7 +222,7 @@ impl Folder {
             folder: visit.item.folder,
             volume: parts.volume,
             path: parts.path,
-            buffer,
+            reader,
             is_reading: visit.item.may_read,
         };
         sampler.sample_all(sizes, changes)

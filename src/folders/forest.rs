@@ -1,0 +1,323 @@
+//! The folders and files of a catalog in a form in which a subtree is a slice:
+//! folders in depth-first order, files in the order of their folders.
+
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::hash::{BuildHasher, RandomState};
+use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
+
+use super::contents::{Contents, EMPTY, Rows};
+use super::gaps::Gaps;
+use super::narrow;
+use crate::model::{FolderId, VolumeId};
+
+/// A folder, by its place in depth-first order.
+pub type Node = u32;
+
+/// No folder: above a root.
+const NOWHERE: Node = Node::MAX;
+
+/// A folder as the caller knows it.
+#[derive(Debug, Clone)]
+pub struct FolderFact {
+    /// Its id.
+    pub id: FolderId,
+    /// The folder above it; `None` for a root.
+    pub parent: Option<FolderId>,
+    /// Its name; a root's whole path.
+    pub name: OsString,
+    /// What is not known of its own entries.
+    pub gaps: Gaps,
+}
+
+/// A file as the caller knows it.
+#[derive(Debug, Clone, Copy)]
+pub struct FileFact<'a> {
+    /// The folder it lies in.
+    pub folder: FolderId,
+    /// Its name.
+    pub name: &'a OsStr,
+    /// Its size.
+    pub size: u64,
+    /// The volume it lies on.
+    pub volume: VolumeId,
+    /// Its inode, where inode numbers are stable.
+    pub ino: Option<u64>,
+    /// The hash of its head and tail.
+    pub probe: Option<i64>,
+    /// Whether it differs from every other file of its size and probe.
+    pub is_settled: bool,
+    /// Its digest; all digests are equally long.
+    pub digest: Option<&'a [u8]>,
+    /// Whether it takes part. One that does not may still be the partner that
+    /// makes another's content uncertain, and a name of the same copy.
+    pub counts: bool,
+}
+
+/// Takes facts and makes a [`Forest`] of them.
+pub struct ForestBuilder {
+    forest: Forest,
+    nodes: HashMap<FolderId, Node>,
+    rows: Rows,
+    /// The rows of each folder, which arrive together.
+    ranges: Vec<Range<u32>>,
+    names: Option<(RandomState, Vec<u64>)>,
+    name_keys: Vec<u64>,
+}
+
+/// Folders and files, ready to be compared.
+#[derive(Debug, Default)]
+pub struct Forest {
+    ids: Vec<FolderId>,
+    parents: Vec<Node>,
+    /// One past the last folder below each.
+    ends: Vec<Node>,
+    depths: Vec<u32>,
+    gaps: Vec<Gaps>,
+    /// Where the files of each folder begin; one more than there are folders.
+    starts: Vec<u32>,
+    /// The content of each file.
+    contents: Vec<u32>,
+    /// The copy (volume and inode) that each file is a name of.
+    copies: Vec<u32>,
+    /// Names of each copy in the whole catalog.
+    copy_names: Vec<u32>,
+    /// By content: size, whether it is certain, and what it equals.
+    catalogue: Contents,
+    /// Keys of folders' and files' names; empty unless asked for.
+    folder_names: Vec<u64>,
+    file_names: Vec<u64>,
+}
+
+impl ForestBuilder {
+    /// Starts with the folders. Those that hang below no root are dropped.
+    /// `files` is about how many files will come.
+    pub fn new(mut folders: Vec<FolderFact>, files: usize, with_names: bool) -> Self {
+        folders.sort_by(|a, b| (a.parent, &a.name, a.id).cmp(&(b.parent, &b.name, b.id)));
+        let mut forest = Forest::default();
+        let order = forest.plant(&folders);
+        let names = with_names.then(|| (RandomState::new(), Vec::with_capacity(files)));
+        let name_keys = match &names {
+            Some((state, _)) => order
+                .iter()
+                .map(|&at| state.hash_one(folders[at].name.as_bytes()))
+                .collect(),
+            None => Vec::new(),
+        };
+        let nodes = (0..).zip(&forest.ids).map(|(node, &id)| (id, node));
+        Self {
+            nodes: nodes.collect(),
+            ranges: vec![0..0; forest.ids.len()],
+            rows: Rows::with_capacity(files),
+            names,
+            name_keys,
+            forest,
+        }
+    }
+
+    /// Takes the next file. Those of one folder come one after another.
+    pub fn file(&mut self, fact: &FileFact<'_>) {
+        let Some(&node) = self.nodes.get(&fact.folder) else {
+            return;
+        };
+        let at = self.rows.push(fact);
+        let range = &mut self.ranges[node as usize];
+        if range.start == range.end {
+            *range = at..at;
+        }
+        debug_assert_eq!(range.end, at, "the files of a folder come together");
+        range.end = at + 1;
+        if let Some((state, keys)) = &mut self.names {
+            keys.push(state.hash_one(fact.name.as_bytes()));
+        }
+    }
+
+    /// Notes that something in a folder is not known.
+    pub fn gap(&mut self, folder: FolderId, gap: Gaps) {
+        if let Some(&node) = self.nodes.get(&folder) {
+            self.forest.gaps[node as usize] |= gap;
+        }
+    }
+
+    /// Decides what equals what.
+    pub fn finish(self) -> Forest {
+        let Self {
+            mut forest,
+            rows,
+            ranges,
+            names,
+            name_keys,
+            ..
+        } = self;
+        let (copies, copy_names) = rows.copies();
+        let (contents, catalogue) = rows.contents(&copies, &ranges);
+        forest.starts.push(0);
+        for range in &ranges {
+            for row in range.clone().filter(|&row| rows.counts(row)) {
+                let row = row as usize;
+                forest.contents.push(contents[row]);
+                forest.copies.push(copies[row]);
+                if let Some((_, keys)) = &names {
+                    forest.file_names.push(keys[row]);
+                }
+            }
+            forest.starts.push(narrow(forest.contents.len()));
+        }
+        forest.folder_names = name_keys;
+        forest.copy_names = copy_names;
+        forest.catalogue = catalogue;
+        forest.spread_gaps();
+        forest
+    }
+}
+
+impl Forest {
+    /// Lays out the folders, sorted by parent and name, in depth-first order;
+    /// returns where each came from.
+    fn plant(&mut self, folders: &[FolderFact]) -> Vec<usize> {
+        let children = |parent: Option<FolderId>| {
+            let from = folders.partition_point(|folder| folder.parent < parent);
+            let to = folders.partition_point(|folder| folder.parent <= parent);
+            from..to
+        };
+        let mut order = Vec::with_capacity(folders.len());
+        let mut path: Vec<Node> = Vec::new();
+        let mut waiting: Vec<(usize, u32)> = children(None).rev().map(|at| (at, 0)).collect();
+        while let Some((at, depth)) = waiting.pop() {
+            let node = narrow(order.len());
+            path.truncate(depth as usize);
+            self.parents.push(path.last().copied().unwrap_or(NOWHERE));
+            path.push(node);
+            order.push(at);
+            self.ids.push(folders[at].id);
+            self.depths.push(depth);
+            self.gaps.push(folders[at].gaps);
+            let below = children(Some(folders[at].id)).rev();
+            waiting.extend(below.map(|at| (at, depth + 1)));
+        }
+        self.ends = (1..=narrow(order.len())).collect();
+        for node in (0..order.len()).rev() {
+            if let Some(parent) = self.parent(narrow(node)) {
+                let end = self.ends[node];
+                let parent_end = &mut self.ends[parent as usize];
+                *parent_end = end.max(*parent_end);
+            }
+        }
+        order
+    }
+
+    /// From now on a folder's gaps are those of all that is below it.
+    fn spread_gaps(&mut self) {
+        for node in (0..narrow(self.len())).rev() {
+            let own = &self.contents[self.own_files(node)];
+            if own.iter().any(|&content| !self.is_certain(content)) {
+                self.gaps[node as usize] |= Gaps::UNDETERMINED;
+            }
+            if let Some(parent) = self.parent(node) {
+                let gaps = self.gaps[node as usize];
+                self.gaps[parent as usize] |= gaps;
+            }
+        }
+    }
+
+    /// Number of folders.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Whether there are no folders.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// The id of a folder.
+    pub fn id(&self, node: Node) -> FolderId {
+        self.ids[node as usize]
+    }
+
+    /// The folder with this id.
+    pub fn node(&self, id: FolderId) -> Option<Node> {
+        self.ids.iter().position(|&known| known == id).map(narrow)
+    }
+
+    /// A folder and all below it.
+    pub fn subtree(&self, node: Node) -> Range<Node> {
+        node..self.ends[node as usize]
+    }
+
+    /// What is not known of what is below a folder.
+    pub fn gaps(&self, node: Node) -> Gaps {
+        self.gaps[node as usize]
+    }
+
+    /// The contents of a folder's own files, in the order they came.
+    pub fn own_contents(&self, node: Node) -> &[u32] {
+        &self.contents[self.own_files(node)]
+    }
+
+    /// Whether a content is that of an empty file.
+    pub fn is_empty_content(&self, content: u32) -> bool {
+        content == EMPTY
+    }
+
+    /// Whether it is known what a content equals.
+    pub fn is_certain(&self, content: u32) -> bool {
+        self.catalogue.is_certain(content)
+    }
+
+    pub(super) fn parent(&self, node: Node) -> Option<Node> {
+        Some(self.parents[node as usize]).filter(|&parent| parent != NOWHERE)
+    }
+
+    pub(super) fn depth(&self, node: Node) -> u32 {
+        self.depths[node as usize]
+    }
+
+    /// Whether one is the other, or lies below it.
+    pub(super) fn are_related(&self, a: Node, b: Node) -> bool {
+        self.subtree(a).contains(&b) || self.subtree(b).contains(&a)
+    }
+
+    pub(super) fn own_files(&self, node: Node) -> Range<usize> {
+        self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize
+    }
+
+    /// The files of a folder and of all below it.
+    pub(super) fn files(&self, node: Node) -> Range<usize> {
+        let end = self.ends[node as usize] as usize;
+        self.starts[node as usize] as usize..self.starts[end] as usize
+    }
+
+    /// The contents of a folder's files and of all below it.
+    pub(super) fn contents(&self, node: Node) -> &[u32] {
+        &self.contents[self.files(node)]
+    }
+
+    pub(super) fn copies(&self, node: Node) -> &[u32] {
+        &self.copies[self.files(node)]
+    }
+
+    pub(super) fn copy_names(&self) -> &[u32] {
+        &self.copy_names
+    }
+
+    pub(super) fn catalogue(&self) -> &Contents {
+        &self.catalogue
+    }
+
+    /// Whether names were asked for.
+    pub(super) fn has_names(&self) -> bool {
+        !self.folder_names.is_empty()
+    }
+
+    /// The key of a folder's name, where names were asked for.
+    pub(super) fn folder_name(&self, node: Node) -> u64 {
+        self.folder_names[node as usize]
+    }
+
+    /// The keys of the names of a folder's own files.
+    pub(super) fn own_names(&self, node: Node) -> &[u64] {
+        &self.file_names[self.own_files(node)]
+    }
+}

@@ -1,0 +1,20 @@
+//! Random 128-bit numbers that stand for values. Sums of them stand for sets:
+//! that two different sets share a sum is as unlikely as that two files share
+//! a digest, and nobody can bring it about, since the numbers differ from run
+//! to run.
+
+use std::hash::{BuildHasher, Hash, RandomState};
+
+/// Gives every value its number, the same all through one run.
+#[derive(Debug, Default)]
+pub(super) struct RandomKeys {
+    high: RandomState,
+    low: RandomState,
+}
+
+impl RandomKeys {
+    pub(super) fn of(&self, value: impl Hash) -> u128 {
+        let (high, low) = (self.high.hash_one(&value), self.low.hash_one(&value));
+        (u128::from(high) << 64) | u128::from(low)
+    }
+}

@@ -1,0 +1,215 @@
+//! Random trees, and the brute force to compare with: it walks every folder
+//! for every question and compares each with each.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+
+use proptest::prelude::*;
+
+use super::{FileFact, FolderFact, Forest, ForestBuilder, Gaps, Node};
+use crate::model::{FolderId, VolumeId};
+
+/// What a catalog may know of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    Unread,
+    Probed,
+    Settled,
+    Digested,
+}
+
+/// A tree. Inode `n` has content `n % 13`; its state is that of its number.
+#[derive(Debug, Clone)]
+pub(super) struct Tree {
+    /// The folder above each; those before it only.
+    pub(super) parents: Vec<Option<usize>>,
+    /// Folder, name and inode of each file.
+    pub(super) files: Vec<(usize, u8, u8)>,
+    pub(super) states: Vec<State>,
+    /// Folders that were not listed.
+    pub(super) unlisted: BTreeSet<usize>,
+}
+
+/// A content as the brute force sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Content {
+    Empty,
+    Digest(u8),
+    Inode(u8),
+}
+
+const CONTENTS: u8 = 13;
+const INODES: u8 = 60;
+
+fn content(inode: u8) -> u8 {
+    inode % CONTENTS
+}
+
+/// Two contents share a size, four a probe.
+fn probe(inode: u8) -> i64 {
+    i64::from(content(inode) / 4)
+}
+
+pub(super) fn size(inode: u8) -> u64 {
+    match content(inode) {
+        0 => 0,
+        content => 10 + u64::from(content / 2),
+    }
+}
+
+/// Trees of up to 14 folders and 40 files. With `doubt`, some contents are not
+/// known and some folders not listed.
+pub(super) fn trees(doubt: bool) -> impl Strategy<Value = Tree> {
+    let state = if doubt {
+        prop_oneof![
+            1 => Just(State::Unread),
+            1 => Just(State::Probed),
+            1 => Just(State::Settled),
+            9 => Just(State::Digested),
+        ]
+        .boxed()
+    } else {
+        Just(State::Digested).boxed()
+    };
+    let parents = prop::collection::vec(any::<prop::sample::Index>(), 1..14);
+    let files = prop::collection::vec((any::<prop::sample::Index>(), 0..5_u8, 0..INODES), 0..40);
+    let states = prop::collection::vec(state, usize::from(INODES));
+    let unlisted = prop::collection::vec(any::<prop::sample::Index>(), 0..=usize::from(doubt));
+    (parents, files, states, unlisted).prop_map(|(parents, files, states, unlisted)| {
+        let count = parents.len();
+        // Place 0 of each choice is "a root".
+        let above =
+            |(at, choice): (usize, prop::sample::Index)| choice.index(at + 1).checked_sub(1);
+        let mut named = BTreeMap::new();
+        for (folder, name, inode) in files {
+            named.insert((folder.index(count), name), inode);
+        }
+        Tree {
+            parents: parents.into_iter().enumerate().map(above).collect(),
+            files: named
+                .into_iter()
+                .map(|((folder, name), inode)| (folder, name, inode))
+                .collect(),
+            states,
+            unlisted: unlisted
+                .into_iter()
+                .map(|choice| choice.index(count))
+                .collect(),
+        }
+    })
+}
+
+impl Tree {
+    /// The tree as the algorithms take it.
+    pub(super) fn forest(&self, with_names: bool) -> Forest {
+        let id = |folder: usize| FolderId(i64::try_from(folder).unwrap() + 100);
+        let facts = self
+            .parents
+            .iter()
+            .enumerate()
+            .map(|(folder, &parent)| FolderFact {
+                id: id(folder),
+                parent: parent.map(id),
+                name: OsString::from(self.name(folder)),
+                gaps: Gaps::NONE,
+            });
+        let mut builder = ForestBuilder::new(facts.collect(), self.files.len(), with_names);
+        for &(folder, name, inode) in &self.files {
+            let digest = [content(inode); 32];
+            let state = self.states[usize::from(inode)];
+            builder.file(&FileFact {
+                folder: id(folder),
+                name: OsString::from(name.to_string()).as_os_str(),
+                size: size(inode),
+                volume: VolumeId(1),
+                ino: Some(inode.into()),
+                probe: (state != State::Unread).then(|| probe(inode)),
+                is_settled: state == State::Settled,
+                digest: (state == State::Digested).then_some(&digest[..]),
+                counts: true,
+            });
+        }
+        for &folder in &self.unlisted {
+            builder.gap(id(folder), Gaps::UNLISTED);
+        }
+        builder.finish()
+    }
+
+    /// The folder that a node of the forest is.
+    pub(super) fn folder(forest: &Forest, node: Node) -> usize {
+        usize::try_from(forest.id(node).0 - 100).unwrap()
+    }
+
+    /// The names of all folders have equal length, so that paths sort alike
+    /// as text and by parts; few, so that names repeat in different folders.
+    fn name(&self, folder: usize) -> String {
+        let siblings = self.parents[..folder]
+            .iter()
+            .filter(|&&p| p == self.parents[folder]);
+        format!("{:02}", siblings.count())
+    }
+
+    /// The names from the root to a folder.
+    pub(super) fn path(&self, folder: usize) -> Vec<String> {
+        let mut path = self.parents[folder].map_or_else(Vec::new, |above| self.path(above));
+        path.push(self.name(folder));
+        path
+    }
+
+    /// Whether `top` is `folder` or lies above it.
+    pub(super) fn holds(&self, top: usize, folder: usize) -> bool {
+        top == folder || self.parents[folder].is_some_and(|above| self.holds(top, above))
+    }
+
+    pub(super) fn are_related(&self, a: usize, b: usize) -> bool {
+        self.holds(a, b) || self.holds(b, a)
+    }
+
+    /// The files below a folder: path below it, and inode.
+    pub(super) fn below(&self, top: usize) -> Vec<(Vec<String>, u8)> {
+        let depth = self.path(top).len();
+        let files = self
+            .files
+            .iter()
+            .filter(|(folder, ..)| self.holds(top, *folder));
+        files
+            .map(|&(folder, name, inode)| {
+                let mut path = self.path(folder).split_off(depth);
+                path.push(name.to_string());
+                (path, inode)
+            })
+            .collect()
+    }
+
+    pub(super) fn content(&self, inode: u8) -> Content {
+        match self.states[usize::from(inode)] {
+            _ if size(inode) == 0 => Content::Empty,
+            State::Digested => Content::Digest(content(inode)),
+            _ => Content::Inode(inode),
+        }
+    }
+
+    /// Whether it is known what an inode's content equals.
+    pub(super) fn is_certain(&self, inode: u8) -> bool {
+        let mut others = self.files.iter().filter(|(_, _, other)| {
+            let state = self.states[usize::from(*other)];
+            let may_be_equal = match self.states[usize::from(inode)] {
+                State::Unread => true,
+                State::Probed => state != State::Unread && probe(*other) == probe(inode),
+                State::Settled | State::Digested => false,
+            };
+            *other != inode && size(*other) == size(inode) && may_be_equal
+        });
+        size(inode) == 0 || others.next().is_none()
+    }
+
+    /// Whether all that is below a folder is known.
+    pub(super) fn is_complete(&self, top: usize) -> bool {
+        let is_listed = !self.unlisted.iter().any(|&folder| self.holds(top, folder));
+        is_listed
+            && self
+                .below(top)
+                .iter()
+                .all(|(_, inode)| self.is_certain(*inode))
+    }
+}

@@ -1,0 +1,287 @@
+//! Answers that are a list of files or scans: one set of columns, written as a
+//! table for people, as one JSON document, as JSON lines or as CSV. Rows are
+//! written as they come; what they come to follows at the end.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::cell::{Cell, Column};
+use super::csv::{io_error, neutral};
+use super::encode::{base64, rfc3339};
+use super::escape::escape;
+use super::json::{AsOfJson, write_value};
+use super::text::{as_of, counted, grouped, human_size};
+use super::{Header, Style};
+
+/// The forms of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnswerFormat {
+    /// Columns for people.
+    Table,
+    /// One JSON document.
+    Json,
+    /// One JSON object a line.
+    Jsonl,
+    /// One line a row.
+    Csv,
+}
+
+/// Writes one answer: `begin`, then every row, then `end`. The caller buffers.
+pub struct Answer<'a, W: Write> {
+    format: AnswerFormat,
+    style: Style,
+    header: &'a Header,
+    list: &'static str,
+    columns: &'static [Column],
+    limit: u64,
+    rows: u64,
+    out: W,
+}
+
+impl<'a, W: Write> Answer<'a, W> {
+    /// An answer whose rows are called `list`, at most `limit` of them.
+    pub fn new(
+        format: AnswerFormat,
+        style: Style,
+        header: &'a Header,
+        (list, columns): (&'static str, &'static [Column]),
+        limit: Option<u64>,
+        out: W,
+    ) -> Self {
+        Self {
+            format,
+            style,
+            header,
+            list,
+            columns,
+            limit: limit.unwrap_or(u64::MAX),
+            rows: 0,
+            out,
+        }
+    }
+
+    /// Whether the limit leaves room for another row.
+    pub fn has_room(&self) -> bool {
+        self.rows < self.limit
+    }
+
+    /// Writes what stands before the first row.
+    pub fn begin(&mut self) -> io::Result<()> {
+        match self.format {
+            AnswerFormat::Table | AnswerFormat::Jsonl => Ok(()),
+            AnswerFormat::Json => {
+                self.out.write_all(br#"{"schema":1,"generated_at":"#)?;
+                write_value(&mut self.out, &rfc3339(self.header.generated_at))?;
+                self.out.write_all(br#","as_of":"#)?;
+                write_value(&mut self.out, &self.header.as_of.map(AsOfJson::new))?;
+                write!(self.out, r#","{}":["#, self.list)
+            }
+            AnswerFormat::Csv => {
+                let mut names = Vec::new();
+                for column in self.columns {
+                    names.push(column.key.to_owned());
+                    if is_path(column) {
+                        names.push(format!("{}_b64", column.key));
+                    }
+                }
+                names.push("as_of_scan".to_owned());
+                self.csv_line(&names)
+            }
+        }
+    }
+
+    /// Writes a line into a table; other formats have no place for it.
+    pub fn line(&mut self, text: &str) -> io::Result<()> {
+        match self.format {
+            AnswerFormat::Table => writeln!(self.out, "{text}"),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes the next row, one cell a column, unless the limit is reached.
+    pub fn row(&mut self, cells: &[Cell]) -> io::Result<()> {
+        self.rows += 1;
+        if self.rows > self.limit {
+            return Ok(());
+        }
+        match self.format {
+            // Where no column is for tables, lines say what there is to say.
+            AnswerFormat::Table if self.columns.iter().all(|column| column.table.is_none()) => {
+                Ok(())
+            }
+            AnswerFormat::Table => {
+                if self.rows == 1 {
+                    self.headings(cells)?;
+                }
+                self.table_row(cells)
+            }
+            AnswerFormat::Json => {
+                let separator: &[u8] = if self.rows > 1 { b",\n" } else { b"\n" };
+                self.out.write_all(separator)?;
+                let object = self.object(Vec::new(), cells);
+                write_value(&mut self.out, &object)
+            }
+            AnswerFormat::Jsonl => {
+                let scan = self.header.as_of.map(|as_of| as_of.scan.0);
+                let object = self.object(vec![("as_of_scan".to_owned(), scan.into())], cells);
+                write_value(&mut self.out, &object)?;
+                self.out.write_all(b"\n")
+            }
+            AnswerFormat::Csv => self.csv_row(cells),
+        }
+    }
+
+    /// Writes what the rows come to: `sentences` for people, `totals` for
+    /// programs. Returns what has no place in the format and belongs on
+    /// standard error.
+    pub fn end(
+        &mut self,
+        totals: &impl Serialize,
+        sentences: &[String],
+    ) -> io::Result<Vec<String>> {
+        let mut sentences = sentences.to_vec();
+        if self.rows > self.limit {
+            let (shown, all) = (grouped(self.limit), grouped(self.rows));
+            sentences.insert(0, format!("showing {shown} of {all}"));
+        }
+        sentences.push(as_of(self.header));
+        match self.format {
+            AnswerFormat::Table => {
+                if self.rows > 0 {
+                    writeln!(self.out)?;
+                }
+                for sentence in &sentences {
+                    writeln!(self.out, "{sentence}")?;
+                }
+                sentences.clear();
+            }
+            AnswerFormat::Json => {
+                let close: &[u8] = if self.rows > 0 { b"\n]" } else { b"]" };
+                self.out.write_all(close)?;
+                self.out.write_all(br#","totals":"#)?;
+                write_value(&mut self.out, totals)?;
+                self.out.write_all(b"}\n")?;
+                sentences.clear();
+            }
+            AnswerFormat::Jsonl | AnswerFormat::Csv => {}
+        }
+        self.out.flush()?;
+        Ok(sentences)
+    }
+
+    fn headings(&mut self, cells: &[Cell]) -> io::Result<()> {
+        let mut line = String::new();
+        let shown = self.columns.iter().zip(cells);
+        for (column, cell) in shown {
+            if let Some((heading, width)) = column.table {
+                push_cell(&mut line, heading, width, cell.is_number());
+            }
+        }
+        let line = line.trim_end().to_owned();
+        writeln!(self.out, "{line}")?;
+        let width = self
+            .style
+            .width
+            .map_or(60, |width| usize::from(width).min(60));
+        writeln!(self.out, "{}", "─".repeat(width))
+    }
+
+    fn table_row(&mut self, cells: &[Cell]) -> io::Result<()> {
+        let mut line = String::new();
+        for (column, cell) in self.columns.iter().zip(cells) {
+            if let Some((_, width)) = column.table {
+                let text = cell.shown(self.style, line.len());
+                push_cell(&mut line, &text, width, cell.is_number());
+            }
+        }
+        writeln!(self.out, "{}", line.trim_end())
+    }
+
+    fn object(&self, mut fields: Vec<(String, Value)>, cells: &[Cell]) -> Object {
+        for (column, cell) in self.columns.iter().zip(cells) {
+            fields.push((column.key.to_owned(), cell.json()));
+            if let Cell::Path(path) = cell
+                && path.to_str().is_none()
+            {
+                fields.push((format!("{}_b64", column.key), base64(path).into()));
+            }
+        }
+        Object(fields)
+    }
+
+    fn csv_row(&mut self, cells: &[Cell]) -> io::Result<()> {
+        let mut line = Vec::new();
+        for (column, cell) in self.columns.iter().zip(cells) {
+            match cell {
+                Cell::Path(path) => {
+                    let text = self.csv_path(path);
+                    let is_exact = path.to_str() == Some(text.as_str());
+                    line.push(text);
+                    line.push(if is_exact {
+                        String::new()
+                    } else {
+                        base64(path)
+                    });
+                }
+                _ => {
+                    line.push(cell.csv());
+                    if is_path(column) {
+                        line.push(String::new());
+                    }
+                }
+            }
+        }
+        let scan = self.header.as_of.map(|as_of| as_of.scan.to_string());
+        line.push(scan.unwrap_or_default());
+        self.csv_line(&line)
+    }
+
+    fn csv_path(&self, path: &Path) -> String {
+        let text = match self.style.terminal {
+            true => escape(path).into(),
+            false => path.to_string_lossy(),
+        };
+        neutral(text).into_owned()
+    }
+
+    fn csv_line(&mut self, cells: &[String]) -> io::Result<()> {
+        let mut line = ::csv::Writer::from_writer(Vec::new());
+        line.write_record(cells).map_err(io_error)?;
+        let line = line.into_inner().map_err(|error| error.into_error())?;
+        self.out.write_all(&line)
+    }
+}
+
+/// A JSON object with its fields in the order of the columns.
+struct Object(Vec<(String, Value)>);
+
+impl Serialize for Object {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
+    }
+}
+
+/// Columns of paths are called so by their keys.
+fn is_path(column: &Column) -> bool {
+    matches!(column.key, "path" | "file" | "root")
+}
+
+fn push_cell(line: &mut String, text: &str, width: usize, is_number: bool) {
+    use std::fmt::Write;
+    let written = match is_number {
+        true => write!(line, "{text:>width$}  "),
+        false => write!(line, "{text:<width$}  "),
+    };
+    written.expect("writing to a String cannot fail");
+}
+
+/// A number of files and their bytes: `3 files, 1.2 MiB`.
+pub fn files_and_bytes(files: u64, bytes: u64) -> String {
+    format!("{}, {}", counted(files, "file", "files"), human_size(bytes))
+}
+
+#[cfg(test)]
+mod tests;

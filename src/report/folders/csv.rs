@@ -1,0 +1,128 @@
+//! Comma-separated values: a row per folder of a group, or per pair. Cells are
+//! written as in the report of duplicates.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::{FolderAnswer, FolderReport, Identical, Similar, per_mille};
+use crate::report::Style;
+use crate::report::csv::{exact_bytes, io_error, path_cell};
+
+const GROUP_COLUMNS: [&str; 9] = [
+    "group",
+    "folders",
+    "files",
+    "bytes",
+    "reclaimable",
+    "keep",
+    "path",
+    "path_b64",
+    "as_of_scan",
+];
+
+const PAIR_COLUMNS: [&str; 19] = [
+    "pair",
+    "similarity",
+    "contents_in_both",
+    "contents_in_either",
+    "bytes_in_both",
+    "bytes_in_either",
+    "left",
+    "left_b64",
+    "left_contained",
+    "left_files",
+    "left_only_files",
+    "left_undetermined",
+    "right",
+    "right_b64",
+    "right_contained",
+    "right_files",
+    "right_only_files",
+    "right_undetermined",
+    "as_of_scan",
+];
+
+pub(super) fn write<W: Write>(report: &FolderReport, style: Style, out: W) -> io::Result<()> {
+    let as_of = report.header.as_of;
+    let mut rows = Rows {
+        out: ::csv::Writer::from_writer(out),
+        style,
+        as_of_scan: as_of
+            .map(|as_of| as_of.scan.to_string())
+            .unwrap_or_default(),
+    };
+    match &report.answer {
+        FolderAnswer::Identical(identical) => rows.groups(identical)?,
+        FolderAnswer::Similar(similar) => rows.pairs(similar)?,
+    }
+    rows.out.flush()
+}
+
+struct Rows<W: Write> {
+    out: ::csv::Writer<W>,
+    style: Style,
+    as_of_scan: String,
+}
+
+impl<W: Write> Rows<W> {
+    fn groups(&mut self, identical: &Identical) -> io::Result<()> {
+        self.out.write_record(GROUP_COLUMNS).map_err(io_error)?;
+        for (number, group) in (1_u64..).zip(&identical.groups) {
+            for (at, path) in group.paths.iter().enumerate() {
+                let [name, exact] = self.path(path);
+                let cells = [
+                    number.to_string(),
+                    group.paths.len().to_string(),
+                    group.files.to_string(),
+                    group.bytes.to_string(),
+                    group.reclaimable.to_string(),
+                    (at == 0).to_string(),
+                    name,
+                    exact,
+                    self.as_of_scan.clone(),
+                ];
+                self.out.write_record(cells).map_err(io_error)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn pairs(&mut self, similar: &Similar) -> io::Result<()> {
+        self.out.write_record(PAIR_COLUMNS).map_err(io_error)?;
+        for (number, pair) in (1_u64..).zip(&similar.pairs) {
+            let measure = similar.measure;
+            let (both, either) = (pair.both, pair.either);
+            let mut cells = vec![
+                number.to_string(),
+                percent(both.weight(measure), either.weight(measure)),
+                both.contents.to_string(),
+                either.contents.to_string(),
+                both.bytes.to_string(),
+                either.bytes.to_string(),
+            ];
+            for (path, side) in &pair.sides {
+                let all = side.all.weight(measure);
+                cells.extend(self.path(path));
+                cells.push(percent(all - side.only.weight(measure), all));
+                let counts = [side.files, side.only_files, side.undetermined];
+                cells.extend(counts.map(|count| count.to_string()));
+            }
+            cells.push(self.as_of_scan.clone());
+            self.out.write_record(cells).map_err(io_error)?;
+        }
+        Ok(())
+    }
+
+    /// A path as it may stand in a cell, and its exact bytes where that is
+    /// something else.
+    fn path(&self, path: &Path) -> [String; 2] {
+        let cell = path_cell(path, self.style);
+        let exact = exact_bytes(path, &cell);
+        [cell.into_owned(), exact]
+    }
+}
+
+fn percent(part: u64, whole: u64) -> String {
+    let tenths = per_mille(part, whole);
+    format!("{}.{}", tenths / 10, tenths % 10)
+}

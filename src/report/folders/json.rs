@@ -1,0 +1,335 @@
+//! One JSON document, schema 1, a group or pair a line. Paths are written as
+//! in the report of duplicates.
+
+use std::io::{self, BufWriter, Write};
+
+use serde::Serialize;
+
+use super::{
+    FolderAnswer, FolderGroup, FolderPair, FolderReport, FolderScope, FolderTotals, Similar,
+    per_mille,
+};
+use crate::folders::{ChangedFile, Differences, Gaps, Measure, NamedFile, Side};
+use crate::report::encode::{rfc3339, rfc3339_nanos};
+use crate::report::json::{AsOfJson, PathJson, write_value};
+
+/// Version of the document; raised when a field changes its meaning.
+const SCHEMA: u32 = 1;
+
+pub(super) fn write<W: Write>(report: &FolderReport, out: W) -> io::Result<()> {
+    let mut out = BufWriter::new(out);
+    let frame = Frame {
+        schema: SCHEMA,
+        generated_at: rfc3339(report.header.generated_at),
+        as_of: report.header.as_of.map(AsOfJson::new),
+        unfinished_scans: report.header.unfinished,
+        not_compared: ScopeJson::new(&report.scope),
+        question: QuestionJson::new(&report.answer),
+    };
+    let mut head = Vec::new();
+    write_value(&mut head, &frame)?;
+    head.pop();
+    out.write_all(&head)?;
+    match &report.answer {
+        FolderAnswer::Identical(identical) => {
+            let groups = identical.groups.iter().map(GroupJson::new);
+            list(&mut out, "groups", groups)?;
+            out.write_all(br#","totals":"#)?;
+            write_value(&mut out, &TotalsJson::new(&identical.totals))?;
+        }
+        FolderAnswer::Similar(similar) => {
+            let pairs = similar.pairs.iter();
+            let pairs = pairs.map(|pair| PairJson::new(pair, similar.measure));
+            list(&mut out, "pairs", pairs)?;
+            out.write_all(br#","totals":"#)?;
+            write_value(&mut out, &SimilarTotalsJson::new(similar))?;
+        }
+    }
+    out.write_all(b"}\n")?;
+    out.flush()
+}
+
+/// A field that holds a list, one entry a line.
+fn list<T: Serialize>(
+    out: &mut impl Write,
+    name: &str,
+    entries: impl Iterator<Item = T>,
+) -> io::Result<()> {
+    write!(out, r#","{name}":["#)?;
+    let mut separator = "\n";
+    for entry in entries {
+        out.write_all(separator.as_bytes())?;
+        write_value(out, &entry)?;
+        separator = ",\n";
+    }
+    out.write_all(b"]")
+}
+
+#[derive(Serialize)]
+struct Frame<'a> {
+    schema: u32,
+    generated_at: String,
+    as_of: Option<AsOfJson>,
+    unfinished_scans: usize,
+    not_compared: ScopeJson<'a>,
+    #[serde(flatten)]
+    question: QuestionJson,
+}
+
+#[derive(Serialize)]
+struct ScopeJson<'a> {
+    smaller_than: Option<u64>,
+    larger_than: Option<u64>,
+    exclude: &'a [String],
+    left_out_by_scans: bool,
+}
+
+impl<'a> ScopeJson<'a> {
+    fn new(scope: &'a FolderScope) -> Self {
+        Self {
+            smaller_than: scope.min_size,
+            larger_than: scope.max_size,
+            exclude: &scope.exclude,
+            left_out_by_scans: scope.as_scanned,
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+enum QuestionJson {
+    Identical { same_names: bool },
+    Similar { threshold: u8, by: &'static str },
+}
+
+impl QuestionJson {
+    fn new(answer: &FolderAnswer) -> Self {
+        match answer {
+            FolderAnswer::Identical(identical) => Self::Identical {
+                same_names: identical.same_names,
+            },
+            FolderAnswer::Similar(similar) => Self::Similar {
+                threshold: similar.percent,
+                by: match similar.measure {
+                    Measure::Count => "count",
+                    Measure::Bytes => "bytes",
+                },
+            },
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct GroupJson<'a> {
+    folders: usize,
+    files: u64,
+    bytes: u64,
+    reclaimable: u64,
+    paths: Vec<PathJson<'a>>,
+}
+
+impl<'a> GroupJson<'a> {
+    fn new(group: &'a FolderGroup) -> Self {
+        Self {
+            folders: group.paths.len(),
+            files: group.files,
+            bytes: group.bytes,
+            reclaimable: group.reclaimable,
+            paths: group.paths.iter().map(|path| PathJson::new(path)).collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct TotalsJson {
+    groups: u64,
+    folders: u64,
+    reclaimable: u64,
+    linked_groups: u64,
+    undetermined: LeftOutJson,
+}
+
+#[derive(Serialize)]
+struct LeftOutJson {
+    folders: u64,
+    with_undetermined_files: u64,
+    with_unreadable_paths: u64,
+    not_listed: u64,
+    filtered: u64,
+}
+
+impl TotalsJson {
+    fn new(totals: &FolderTotals) -> Self {
+        let left_out = totals.left_out;
+        Self {
+            groups: totals.groups,
+            folders: totals.folders,
+            reclaimable: totals.reclaimable,
+            linked_groups: totals.linked,
+            undetermined: LeftOutJson {
+                folders: left_out.folders,
+                with_undetermined_files: left_out.undetermined,
+                with_unreadable_paths: left_out.unreadable,
+                not_listed: left_out.unlisted,
+                filtered: left_out.filtered,
+            },
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct PairJson<'a> {
+    similarity: f64,
+    contents_in_both: u64,
+    contents_in_either: u64,
+    bytes_in_both: u64,
+    bytes_in_either: u64,
+    left: SideJson<'a>,
+    right: SideJson<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    differences: Option<DifferencesJson<'a>>,
+}
+
+impl<'a> PairJson<'a> {
+    fn new(pair: &'a FolderPair, measure: Measure) -> Self {
+        let [left, right] = &pair.sides;
+        Self {
+            similarity: percent(pair.both.weight(measure), pair.either.weight(measure)),
+            contents_in_both: pair.both.contents,
+            contents_in_either: pair.either.contents,
+            bytes_in_both: pair.both.bytes,
+            bytes_in_either: pair.either.bytes,
+            left: SideJson::new(PathJson::new(&left.0), &left.1, measure),
+            right: SideJson::new(PathJson::new(&right.0), &right.1, measure),
+            differences: pair.differences.as_ref().map(DifferencesJson::new),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct SideJson<'a> {
+    #[serde(flatten)]
+    path: PathJson<'a>,
+    contained: f64,
+    files: u64,
+    contents: u64,
+    bytes: u64,
+    only_files: u64,
+    only_contents: u64,
+    only_bytes: u64,
+    undetermined_files: u64,
+    gaps: Vec<&'static str>,
+}
+
+impl<'a> SideJson<'a> {
+    fn new(path: PathJson<'a>, side: &Side, measure: Measure) -> Self {
+        let all = side.all.weight(measure);
+        let gaps = [
+            (Gaps::UNREADABLE, "unreadable"),
+            (Gaps::UNLISTED, "not_listed"),
+            (Gaps::FILTERED, "filtered"),
+        ];
+        let gaps = gaps.into_iter().filter(|(gap, _)| side.gaps.has(*gap));
+        Self {
+            path,
+            contained: percent(all - side.only.weight(measure), all),
+            files: side.files,
+            contents: side.all.contents,
+            bytes: side.all.bytes,
+            only_files: side.only_files,
+            only_contents: side.only.contents,
+            only_bytes: side.only.bytes,
+            undetermined_files: side.undetermined,
+            gaps: gaps.map(|(_, name)| name).collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct DifferencesJson<'a> {
+    only_left: Vec<OnlyJson<'a>>,
+    only_right: Vec<OnlyJson<'a>>,
+    changed: Vec<ChangedJson<'a>>,
+}
+
+impl<'a> DifferencesJson<'a> {
+    fn new(differences: &'a Differences) -> Self {
+        let [left, right] = &differences.only;
+        Self {
+            only_left: left.iter().map(OnlyJson::new).collect(),
+            only_right: right.iter().map(OnlyJson::new).collect(),
+            changed: differences.changed.iter().map(ChangedJson::new).collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct OnlyJson<'a> {
+    #[serde(flatten)]
+    path: PathJson<'a>,
+    size: u64,
+    mtime: String,
+    undetermined: bool,
+}
+
+impl<'a> OnlyJson<'a> {
+    fn new(file: &'a NamedFile) -> Self {
+        Self {
+            path: PathJson::new(&file.path),
+            size: file.size,
+            mtime: rfc3339_nanos(file.mtime_ns),
+            undetermined: !file.is_certain,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct ChangedJson<'a> {
+    #[serde(flatten)]
+    path: PathJson<'a>,
+    left: StateJson,
+    right: StateJson,
+}
+
+#[derive(Serialize)]
+struct StateJson {
+    size: u64,
+    mtime: String,
+}
+
+impl<'a> ChangedJson<'a> {
+    fn new(file: &'a ChangedFile) -> Self {
+        let [left, right] = [0, 1].map(|side| StateJson {
+            size: file.sizes[side],
+            mtime: rfc3339_nanos(file.mtimes_ns[side]),
+        });
+        Self {
+            path: PathJson::new(&file.path),
+            left,
+            right,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct SimilarTotalsJson {
+    pairs: u64,
+    complete: bool,
+    crowded_folders: u64,
+}
+
+impl SimilarTotalsJson {
+    fn new(similar: &Similar) -> Self {
+        Self {
+            pairs: similar.all,
+            complete: similar.is_complete,
+            crowded_folders: similar.crowded,
+        }
+    }
+}
+
+/// A share in percent with one decimal.
+fn percent(part: u64, whole: u64) -> f64 {
+    // At most 1000, so nothing is lost.
+    f64::from(u32::try_from(per_mille(part, whole)).unwrap_or(1000)) / 10.0
+}

@@ -1,0 +1,324 @@
+//! The listing for people. On a terminal, paths that are too wide for it lose
+//! their middle; elsewhere they stay whole.
+
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use anstyle::{AnsiColor, Style as Paint};
+use jiff::tz::TimeZone;
+
+use super::{
+    FolderAnswer, FolderGroup, FolderPair, FolderReport, FolderScope, FolderTotals, Identical,
+    Similar, per_mille,
+};
+use crate::folders::{ChangedFile, Differences, Gaps, NamedFile, Side};
+use crate::model::Timestamp;
+use crate::report::Style;
+use crate::report::text::{
+    as_of_in, counted, escape, grouped, human_size, shorten_middle, timestamp_in,
+};
+
+const GAIN: Paint = AnsiColor::Green.on_default().bold();
+const STRONG: Paint = Paint::new().bold();
+const FAINT: Paint = Paint::new().dimmed();
+
+pub(super) fn write<W: Write>(report: &FolderReport, style: Style, out: W) -> io::Result<()> {
+    write_in(TimeZone::system(), report, style, out)
+}
+
+pub(super) fn write_in<W: Write>(
+    zone: TimeZone,
+    report: &FolderReport,
+    style: Style,
+    out: W,
+) -> io::Result<()> {
+    let mut table = Table {
+        out: BufWriter::new(out),
+        style,
+        zone,
+    };
+    if report.header.as_of.is_some() {
+        match &report.answer {
+            FolderAnswer::Identical(identical) => table.identical(identical)?,
+            FolderAnswer::Similar(similar) => table.similar(similar)?,
+        }
+        table.scope(&report.scope)?;
+    }
+    let as_of = as_of_in(&report.header, &table.zone);
+    writeln!(table.out, "{as_of}")?;
+    table.out.flush()
+}
+
+struct Table<W> {
+    out: W,
+    style: Style,
+    zone: TimeZone,
+}
+
+impl<W: Write> Table<W> {
+    fn identical(&mut self, identical: &Identical) -> io::Result<()> {
+        for group in &identical.groups {
+            self.group(group)?;
+        }
+        self.sums(&identical.totals, identical.groups.len() as u64)
+    }
+
+    fn group(&mut self, group: &FolderGroup) -> io::Result<()> {
+        let frees = format!("frees {}", self.size(group.reclaimable));
+        let folders = counted(group.paths.len() as u64, "folder", "folders");
+        let files = counted(group.files, "file", "files");
+        let frees = self.painted(GAIN, &format!("{frees:<17}"));
+        let folders = self.painted(STRONG, &format!("{folders:<11}"));
+        let bytes = self.size(group.bytes);
+        writeln!(self.out, "{frees}  {folders}  {files}, {bytes} each")?;
+        for path in &group.paths {
+            self.path(4, path)?;
+        }
+        writeln!(self.out)
+    }
+
+    fn sums(&mut self, totals: &FolderTotals, shown: u64) -> io::Result<()> {
+        if totals.groups == 0 {
+            writeln!(self.out, "no duplicate folders found")?;
+        } else {
+            let line = format!(
+                "{}, {}; keeping one of each frees {}",
+                counted(totals.groups, "group", "groups"),
+                counted(totals.folders, "folder", "folders"),
+                self.size(totals.reclaimable),
+            );
+            let line = self.painted(STRONG, &line);
+            writeln!(self.out, "{line}")?;
+        }
+        self.shown(shown, totals.groups, "groups")?;
+        if totals.linked > 0 {
+            let groups = counted(totals.linked, "group more frees", "groups more free");
+            writeln!(
+                self.out,
+                "{groups} nothing: hard links keep the files alive"
+            )?;
+        }
+        self.left_out(totals)
+    }
+
+    fn left_out(&mut self, totals: &FolderTotals) -> io::Result<()> {
+        let left_out = totals.left_out;
+        if left_out.folders == 0 {
+            return Ok(());
+        }
+        let folders = counted(left_out.folders, "folder is", "folders are");
+        writeln!(
+            self.out,
+            "{folders} undetermined: neither known duplicate nor known unique"
+        )?;
+        let reasons = [
+            (left_out.undetermined, "with undetermined files", "scan"),
+            (left_out.unreadable, "with unreadable paths", "errors"),
+            (left_out.unlisted, "not listed to the end", "resume"),
+        ];
+        for (count, reason, command) in reasons {
+            if count > 0 {
+                let count = grouped(count);
+                writeln!(self.out, "    {count} {reason} (see dupescan {command})")?;
+            }
+        }
+        if left_out.filtered > 0 {
+            let count = grouped(left_out.filtered);
+            let hint = "--as-scanned compares what was scanned";
+            writeln!(self.out, "    {count} scanned with filters ({hint})")?;
+        }
+        Ok(())
+    }
+
+    fn similar(&mut self, similar: &Similar) -> io::Result<()> {
+        for pair in &similar.pairs {
+            self.pair(pair, similar)?;
+        }
+        if similar.all == 0 {
+            let percent = similar.percent;
+            writeln!(self.out, "no folders are {percent} % alike or more")?;
+        } else {
+            let pairs = counted(similar.all, "pair", "pairs");
+            let by = match similar.measure {
+                crate::folders::Measure::Count => "by number of contents",
+                crate::folders::Measure::Bytes => "by bytes",
+            };
+            let line = format!("{pairs} at least {} % alike, {by}", similar.percent);
+            let line = self.painted(STRONG, &line);
+            writeln!(self.out, "{line}")?;
+        }
+        self.shown(similar.pairs.len() as u64, similar.all, "pairs")?;
+        if similar.crowded > 0 {
+            let folders = counted(similar.crowded, "folder is", "folders are");
+            writeln!(
+                self.out,
+                "{folders} equal to many others, and paired with the first of them only"
+            )?;
+        }
+        if !similar.is_complete {
+            writeln!(
+                self.out,
+                "too many pairs: the search stopped, and some are missing"
+            )?;
+            writeln!(
+                self.out,
+                "    a higher threshold, --min-size or --exclude makes them fewer"
+            )?;
+        }
+        Ok(())
+    }
+
+    fn pair(&mut self, pair: &FolderPair, similar: &Similar) -> io::Result<()> {
+        let measure = similar.measure;
+        let share = percent(pair.both.weight(measure), pair.either.weight(measure));
+        let share = self.painted(GAIN, &format!("{:<15}", format!("{share} alike")));
+        let bytes = format!("{} in both", self.size(pair.both.bytes));
+        let bytes = self.painted(STRONG, &format!("{bytes:<18}"));
+        let both = grouped(pair.both.contents);
+        let either = counted(pair.either.contents, "content", "contents");
+        writeln!(self.out, "{share}  {bytes}  {both} of {either}")?;
+        for (path, side) in &pair.sides {
+            self.path(4, path)?;
+            // Nothing to say of a folder that is all in the other.
+            if pair.both != pair.either || !side.gaps.is_none() {
+                self.side(side, similar)?;
+            }
+        }
+        if let Some(differences) = &pair.differences {
+            self.differences(differences)?;
+        }
+        writeln!(self.out)
+    }
+
+    fn side(&mut self, side: &Side, similar: &Similar) -> io::Result<()> {
+        let all = side.all.weight(similar.measure);
+        let contained = percent(all - side.only.weight(similar.measure), all);
+        let only = match side.only_files {
+            0 => "nothing only here".to_owned(),
+            count => format!(
+                "{} only here, {}",
+                counted(count, "file", "files"),
+                self.size(side.only.bytes)
+            ),
+        };
+        let line = format!("{contained} of it is in the other; {only}");
+        let line = self.painted(FAINT, &line);
+        writeln!(self.out, "        {line}")?;
+        if side.undetermined > 0 {
+            let files = counted(side.undetermined, "file", "files");
+            let line = format!("{files} undetermined, counted as different");
+            writeln!(self.out, "        {line}")?;
+        }
+        let gaps = [
+            (Gaps::UNREADABLE, "paths in it could not be read"),
+            (Gaps::UNLISTED, "folders in it were not listed to the end"),
+            (Gaps::FILTERED, "it was scanned with filters"),
+        ];
+        for (_, what) in gaps.iter().filter(|(gap, _)| side.gaps.has(*gap)) {
+            writeln!(self.out, "        {what}")?;
+        }
+        Ok(())
+    }
+
+    fn differences(&mut self, differences: &Differences) -> io::Result<()> {
+        let headings = ["only in the first:", "only in the second:"];
+        for (heading, files) in headings.iter().zip(&differences.only) {
+            if !files.is_empty() {
+                writeln!(self.out, "    {heading}")?;
+            }
+            for file in files {
+                self.only(file)?;
+            }
+        }
+        if !differences.changed.is_empty() {
+            writeln!(self.out, "    same name, different content:")?;
+        }
+        let changed = differences.changed.iter();
+        changed.into_iter().try_for_each(|file| self.changed(file))
+    }
+
+    fn only(&mut self, file: &NamedFile) -> io::Result<()> {
+        let size = self.size(file.size);
+        let mark = if file.is_certain {
+            ""
+        } else {
+            "undetermined: "
+        };
+        let name = self.shortened(22 + mark.len(), &file.path);
+        writeln!(self.out, "        {size:>12}  {mark}{name}")
+    }
+
+    fn changed(&mut self, file: &ChangedFile) -> io::Result<()> {
+        let name = self.shortened(8, &file.path);
+        writeln!(self.out, "        {name}")?;
+        let [left, right] = [0, 1].map(|side| {
+            let moment = Timestamp(file.mtimes_ns[side].div_euclid(1_000_000_000));
+            let date = timestamp_in(moment, &self.zone);
+            format!("{date}, {}", self.size(file.sizes[side]))
+        });
+        writeln!(self.out, "            {left}  |  {right}")
+    }
+
+    fn scope(&mut self, scope: &FolderScope) -> io::Result<()> {
+        let mut left_out = Vec::new();
+        if let Some(size) = scope.min_size {
+            left_out.push(format!("files smaller than {}", self.size(size)));
+        }
+        if let Some(size) = scope.max_size {
+            left_out.push(format!("files larger than {}", self.size(size)));
+        }
+        left_out.extend(scope.exclude.iter().map(escape));
+        if scope.as_scanned {
+            left_out.push("what the scans left out".to_owned());
+        }
+        if left_out.is_empty() {
+            return Ok(());
+        }
+        writeln!(self.out, "not compared: {}", left_out.join(", "))
+    }
+
+    fn shown(&mut self, shown: u64, all: u64, what: &str) -> io::Result<()> {
+        if shown < all {
+            let (shown, all) = (grouped(shown), grouped(all));
+            writeln!(self.out, "showing {shown} of {all} {what}")?;
+        }
+        Ok(())
+    }
+
+    fn path(&mut self, indent: usize, path: &Path) -> io::Result<()> {
+        let text = self.shortened(indent, path);
+        writeln!(self.out, "{:indent$}{text}", "")
+    }
+
+    /// A path that fits on the line behind `used` columns.
+    fn shortened(&self, used: usize, path: &Path) -> String {
+        let text = escape(path);
+        match self.style.width {
+            Some(width) => shorten_middle(&text, usize::from(width).saturating_sub(used).max(16)),
+            None => text,
+        }
+    }
+
+    fn size(&self, bytes: u64) -> String {
+        if self.style.exact_bytes {
+            format!("{} B", grouped(bytes))
+        } else {
+            human_size(bytes)
+        }
+    }
+
+    fn painted(&self, paint: Paint, text: &str) -> String {
+        if self.style.color {
+            format!("{paint}{text}{paint:#}")
+        } else {
+            text.to_owned()
+        }
+    }
+}
+
+fn percent(part: u64, whole: u64) -> String {
+    match per_mille(part, whole) {
+        1000 => "100 %".to_owned(),
+        tenths => format!("{}.{} %", tenths / 10, tenths % 10),
+    }
+}

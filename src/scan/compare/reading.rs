@@ -1,0 +1,370 @@
+//! One class that is being read: opening its files, taking their chunks,
+//! saving how far huge ones came, and what was learned in the end.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use super::CHUNK;
+use super::lane::{Lane, Member, Part, Sorting};
+use crate::catalog::{FileOutcome, FileResult, HUGE, HashClass, HashState, Record, WorkCopy};
+use crate::fault::{Fault, Step};
+use crate::model::now_ns;
+use crate::platform::AlignedBuffer;
+use crate::scan::access::{Access, is_racy, is_same};
+use crate::scan::hasher::{Hasher, STATE_FORMAT};
+use crate::scan::item::{Item, ItemReport};
+use crate::scan::pool::WorkerContext;
+use crate::scan::probe::{open_in_state, push_changed, push_failure, result};
+use crate::scan::shared::Shared;
+
+/// What all classes of an item need, and what was learned from them.
+pub(super) struct Desk<'c> {
+    pub(super) access: &'c mut Access,
+    shared: &'c Shared,
+    context: &'c WorkerContext,
+    pub(super) report: ItemReport,
+    pub(super) results: Vec<FileResult>,
+    pub(super) bytes_read: u64,
+}
+
+impl<'c> Desk<'c> {
+    pub(super) fn new(
+        access: &'c mut Access,
+        shared: &'c Shared,
+        context: &'c WorkerContext,
+    ) -> Self {
+        Self {
+            access,
+            shared,
+            context,
+            report: ItemReport::default(),
+            results: Vec::new(),
+            bytes_read: 0,
+        }
+    }
+
+    /// Sends what was learned so far, unless the item was given up. Whoever
+    /// does it again learns and stores the same.
+    pub(super) fn hand_in(&mut self) {
+        if self.results.is_empty() || self.context.is_abandoned() {
+            return;
+        }
+        let results = std::mem::take(&mut self.results);
+        self.send(results);
+    }
+
+    fn send(&mut self, results: Vec<FileResult>) {
+        let record = Record::Files {
+            scan: self.shared.lead,
+            bytes_read: std::mem::take(&mut self.bytes_read),
+            results,
+        };
+        if let Err(error) = self.shared.writer.send(record) {
+            self.report.fatal = Some(error);
+        }
+    }
+
+    /// Whether no more may be read.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.context.shutdown().is_stopped() || self.report.fatal.is_some()
+    }
+}
+
+/// A class and how far it was read.
+pub(super) struct Reading<'c> {
+    class: &'c HashClass,
+    began: i64,
+    members: Vec<Member<'c>>,
+    lanes: Vec<Lane>,
+    /// Lanes that were read to the end.
+    finished: Vec<Lane>,
+    /// Members that changed while they were read.
+    changed: Vec<usize>,
+}
+
+impl<'c> Reading<'c> {
+    /// Opens every copy that is still what the catalog says, and puts those
+    /// together that agree so far. `part` is the first copy's number.
+    pub(super) fn open(desk: &mut Desk<'_>, class: &'c HashClass, part: usize) -> Self {
+        let mut reading = Self {
+            class,
+            began: now_ns(),
+            members: Vec::new(),
+            lanes: Vec::new(),
+            finished: Vec::new(),
+            changed: Vec::new(),
+        };
+        let failures = desk.report.failures.len();
+        let mut by_state: BTreeMap<Option<HashState>, Vec<usize>> = BTreeMap::new();
+        for (copy, part) in class.copies.iter().zip(part..) {
+            if desk.is_stopped() {
+                return reading;
+            }
+            if let Some(member) = reading.open_member(desk, copy, part) {
+                let saved = reading.saved_state(desk, copy);
+                let members = by_state.entry(saved).or_default();
+                members.push(reading.members.len());
+                reading.members.push(member);
+            }
+        }
+        // What was read to different lengths is compared by digest.
+        let must_digest =
+            class.must_digest || desk.report.failures.len() > failures || by_state.len() > 1;
+        for (saved, members) in by_state {
+            let lane = restore(desk, saved, members, must_digest);
+            reading.put_back(lane);
+        }
+        reading
+    }
+
+    fn open_member(
+        &self,
+        desk: &mut Desk<'_>,
+        copy: &'c WorkCopy,
+        part: usize,
+    ) -> Option<Member<'c>> {
+        desk.context.set_part(part);
+        let file = open_in_state(
+            desk.access,
+            desk.shared,
+            copy,
+            desk.context,
+            &mut desk.report,
+            &mut desk.results,
+            || Item::alone(self.class.size, copy),
+        )?;
+        file.advise_sequential();
+        let path = desk.access.absolute(&copy.names[0]).unwrap_or_default();
+        Some(Member::new(copy, file, part, path))
+    }
+
+    /// How far an earlier run came with a huge file.
+    fn saved_state(&self, desk: &mut Desk<'_>, copy: &WorkCopy) -> Option<HashState> {
+        if self.class.size < HUGE {
+            return None;
+        }
+        let catalog = desk.access.catalog();
+        match catalog.hash_state(&copy.names[0], &copy.state, desk.shared.algorithm) {
+            Ok(saved) => saved.filter(|saved| saved.format == STATE_FORMAT),
+            Err(error) => {
+                desk.report.fatal = Some(error);
+                None
+            }
+        }
+    }
+
+    /// A lane that is not at its end.
+    pub(super) fn next_lane(&mut self) -> Option<Lane> {
+        self.lanes.pop()
+    }
+
+    /// Takes a lane in, or back.
+    pub(super) fn put_back(&mut self, lane: Lane) {
+        if lane.offset >= self.class.size {
+            self.finished.push(lane);
+        } else {
+            self.lanes.push(lane);
+        }
+    }
+
+    /// Whether nothing of it is left to read.
+    pub(super) fn is_done(&self) -> bool {
+        self.lanes.is_empty()
+    }
+
+    /// Tells the writer how far huge files came. A file that is too fresh is
+    /// left out: it could change under its old times before a resume.
+    pub(super) fn save(&self, desk: &mut Desk<'_>) {
+        if self.class.size < HUGE || desk.context.is_abandoned() {
+            return;
+        }
+        let mut results = Vec::new();
+        for lane in self.lanes.iter().filter(|lane| lane.offset > 0) {
+            let Some(state) = lane.hasher.save() else {
+                return;
+            };
+            for member in &lane.members {
+                let copy = self.members[*member].copy;
+                if !is_racy(&copy.state, self.began) {
+                    results.push(FileResult {
+                        names: copy.names[..1].to_vec(),
+                        state: copy.state,
+                        outcome: FileOutcome::Partly(HashState {
+                            algorithm: desk.shared.algorithm,
+                            format: STATE_FORMAT,
+                            offset: lane.offset,
+                            state: state.clone(),
+                        }),
+                    });
+                }
+            }
+        }
+        desk.send(results);
+    }
+
+    /// Reads one chunk of every member of a lane and splits it by content.
+    /// `used` is the number of buffers that hold chunks.
+    pub(super) fn step(
+        &mut self,
+        desk: &mut Desk<'_>,
+        mut lane: Lane,
+        buffers: &mut Vec<AlignedBuffer>,
+        used: &mut usize,
+    ) -> Vec<Part> {
+        let left = self.class.size - lane.offset;
+        let length = CHUNK.min(usize::try_from(left).unwrap_or(CHUNK));
+        let mut sorting = Sorting::new(buffers, *used, length);
+        for member in std::mem::take(&mut lane.members) {
+            match self.read(desk, member, sorting.fresh(), lane.offset) {
+                Ok(true) => sorting.add(member),
+                Ok(false) => self.changed.push(member),
+                Err(error) => {
+                    lane.must_digest = true;
+                    self.fail(desk, member, &error);
+                }
+            }
+        }
+        let kinds = sorting.finish().inspect(|_| *used += 1).collect();
+        self.split(desk, &lane, length, kinds)
+    }
+
+    /// Reads a chunk; `false` when the file became shorter.
+    fn read(
+        &mut self,
+        desk: &mut Desk<'_>,
+        member: usize,
+        chunk: &mut [u8],
+        offset: u64,
+    ) -> io::Result<bool> {
+        let length = chunk.len() as u64;
+        let context = desk.context;
+        let member = &mut self.members[member];
+        if member.is_hole(offset, length) {
+            chunk.fill(0);
+            context.progress(0);
+            context.metrics().bytes_hashed.add(length);
+            return Ok(true);
+        }
+        if let Some(throttle) = &desk.shared.throttle {
+            throttle.take(length, context.shutdown(), || context.progress(0));
+        }
+        context.set_part(member.part);
+        context.set_path(&member.path);
+        let read = member.file.read_at(chunk, offset)? as u64;
+        desk.bytes_read += read;
+        context.progress(read);
+        context.metrics().bytes_hashed.add(read);
+        Ok(read == length)
+    }
+
+    fn fail(&self, desk: &mut Desk<'_>, member: usize, error: &io::Error) {
+        let copy = self.members[member].copy;
+        let again = Item::alone(self.class.size, copy);
+        let fault = Fault::from_io(Step::Read, error);
+        push_failure(desk.access, copy, fault, again, &mut desk.report);
+    }
+
+    /// Turns what a lane fell into into lanes, each still to be hashed. One
+    /// that is alone, and need not be, is done with.
+    fn split(
+        &mut self,
+        desk: &mut Desk<'_>,
+        lane: &Lane,
+        length: usize,
+        kinds: Vec<(usize, Vec<usize>)>,
+    ) -> Vec<Part> {
+        let mut parts = Vec::with_capacity(kinds.len());
+        for (buffer, members) in kinds {
+            if members.len() == 1 && !lane.must_digest {
+                self.settle(desk, members[0]);
+                // The rest need not be read, which makes it done.
+                let rest = self.class.size - (lane.offset + length as u64);
+                desk.context.metrics().bytes_hashed.add(rest);
+                continue;
+            }
+            let lane = Lane {
+                members,
+                hasher: lane.hasher.clone(),
+                ..*lane
+            };
+            parts.push(Part {
+                lane,
+                buffer,
+                length,
+            });
+        }
+        parts
+    }
+
+    /// Notes a copy that differs from all others of its class.
+    fn settle(&mut self, desk: &mut Desk<'_>, member: usize) {
+        let racy = is_racy(&self.members[member].copy.state, self.began);
+        self.note(desk, member, FileOutcome::Settled { racy });
+    }
+
+    /// Gives each lane that reached the end its digest, and notes the state
+    /// that changed members are in now.
+    pub(super) fn conclude(&mut self, desk: &mut Desk<'_>) {
+        for lane in std::mem::take(&mut self.finished) {
+            let digest = lane.hasher.finish();
+            let compared = (lane.members.len() > 1).then(|| desk.shared.comparison());
+            let copies = lane.members.len().saturating_sub(1) as u64;
+            let metrics = desk.context.metrics();
+            metrics.reclaimable.add(copies * self.class.size);
+            for member in lane.members {
+                let racy = is_racy(&self.members[member].copy.state, self.began);
+                self.note(
+                    desk,
+                    member,
+                    FileOutcome::Digested {
+                        digest,
+                        compared,
+                        racy,
+                    },
+                );
+            }
+        }
+        for member in std::mem::take(&mut self.changed) {
+            let Member { copy, file, .. } = &self.members[member];
+            push_changed(desk.access, copy, file, &mut desk.report, &mut desk.results);
+        }
+    }
+
+    /// Keeps what was learned if the file is still what it was when opened.
+    fn note(&mut self, desk: &mut Desk<'_>, member: usize, outcome: FileOutcome) {
+        let Member { copy, file, .. } = &self.members[member];
+        let is_unchanged = file
+            .stat()
+            .is_ok_and(|after| is_same(file.opened_as(), &after));
+        if is_unchanged {
+            desk.context.metrics().files_hashed.add(1);
+            desk.results.push(result(copy, outcome));
+        } else {
+            self.changed.push(member);
+        }
+    }
+}
+
+/// The lane that goes on where an earlier run stopped, or starts.
+fn restore(
+    desk: &Desk<'_>,
+    saved: Option<HashState>,
+    members: Vec<usize>,
+    must_digest: bool,
+) -> Lane {
+    let algorithm = desk.shared.algorithm;
+    let restored = saved.and_then(|saved| {
+        Hasher::restore(algorithm, &saved.state).map(|hasher| (saved.offset, hasher))
+    });
+    let (offset, hasher) = restored.unwrap_or_else(|| (0, Hasher::new(algorithm)));
+    desk.context
+        .metrics()
+        .bytes_hashed
+        .add(offset * members.len() as u64);
+    Lane {
+        members,
+        offset,
+        hasher,
+        must_digest,
+    }
+}

@@ -1,0 +1,479 @@
+//! `dupescan diff`: what is under A but nowhere under B, and when A is called
+//! safe to wipe.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::Value;
+use walkdir::WalkDir;
+
+use crate::env::{TestEnv, noise, odd, skip};
+
+/// A and B with a copy of everything in A under B, under other names.
+fn equal() -> TestEnv {
+    let env = TestEnv::new();
+    env.file("a/one", "one").file("a/sub/two", "two, longer");
+    env.random("a/sub/big", 1, 100_000).file("a/twin", "one");
+    env.file("b/1", "one").file("b/deep/er/2", "two, longer");
+    env.random("b/deep/3", 1, 100_000);
+    env.settle_clock();
+    env
+}
+
+fn scanned(env: TestEnv) -> TestEnv {
+    env.settle_clock().run("scan a b").ok();
+    env
+}
+
+/// What a walk that compares bytes finds: files, bytes, and those of A that
+/// are nowhere in B. Empty files are left out.
+fn oracle(env: &TestEnv, a: &str, b: &str) -> (u64, u64, BTreeSet<PathBuf>) {
+    let files = |root: &str| -> Vec<(PathBuf, Vec<u8>)> {
+        WalkDir::new(env.path(root))
+            .into_iter()
+            .map(Result::unwrap)
+            .filter(|entry| entry.file_type().is_file())
+            .map(|entry| (entry.path().to_owned(), fs::read(entry.path()).unwrap()))
+            .filter(|(_, content)| !content.is_empty())
+            .collect()
+    };
+    let (ours, theirs) = (files(a), files(b));
+    let bytes = ours.iter().map(|(_, content)| content.len() as u64).sum();
+    let missing = ours
+        .iter()
+        .filter(|(_, content)| !theirs.iter().any(|(_, other)| other == content))
+        .map(|(path, _)| path.clone())
+        .collect();
+    (ours.len() as u64, bytes, missing)
+}
+
+fn listed(document: &Value, answer: &str) -> BTreeSet<PathBuf> {
+    let rows = document["files"].as_array().unwrap().iter();
+    rows.filter(|row| row["answer"] == answer)
+        .map(|row| PathBuf::from(row["path"].as_str().unwrap()))
+        .collect()
+}
+
+fn size_of(paths: &BTreeSet<PathBuf>) -> u64 {
+    paths
+        .iter()
+        .map(|path| fs::metadata(path).unwrap().len())
+        .sum()
+}
+
+/// Runs the diff, compares every number with the oracle's, and returns the
+/// document.
+#[track_caller]
+fn agrees(env: &TestEnv, a: &str, b: &str, code: i32) -> Value {
+    let run = env.run(&format!("diff {a} {b} --format json")).code(code);
+    let document = run.json();
+    let (files, bytes, missing) = oracle(env, a, b);
+    let totals = &document["totals"]["a"];
+    assert_eq!(listed(&document, "unique"), missing, "{document}");
+    assert_eq!(totals["files"], files);
+    assert_eq!(totals["bytes"], bytes);
+    assert_eq!(totals["unique_files"], missing.len() as u64);
+    assert_eq!(totals["unique_bytes"], size_of(&missing));
+    assert_eq!(totals["undetermined_files"], 0);
+    assert_eq!(totals["duplicate_files"], files - missing.len() as u64);
+    assert_eq!(totals["duplicate_bytes"], bytes - size_of(&missing));
+    assert_eq!(document["totals"]["safe_to_wipe"], code == 0);
+    document
+}
+
+#[test]
+fn equal_sides_are_safe_either_way() {
+    let env = scanned(equal());
+    agrees(&env, "a", "b", 0);
+    agrees(&env, "b", "a", 0);
+    env.run("diff a b").ok().says("safe to wipe A");
+    env.run("diff --both a b").ok().says("safe to wipe B");
+    env.run("diff a/sub b/deep").ok();
+}
+
+#[test]
+fn a_subset_is_safe_and_a_superset_is_not() {
+    let env = equal();
+    env.file("b/more", "more").file("b/deep/same-size", "eno");
+    let env = scanned(env);
+    agrees(&env, "a", "b", 0);
+    let document = agrees(&env, "b", "a", 1);
+    assert_eq!(document["totals"]["a"]["unique_files"], 2);
+    let run = env.run("diff b a").code(1);
+    run.says("do not wipe A").keeps_quiet_about("safe to wipe");
+    let both = env.run("diff a b --both --format json").code(1).json();
+    assert_eq!(both["totals"]["a"]["unique_files"], 0);
+    assert_eq!(both["totals"]["b"]["unique_files"], 2);
+    assert_eq!(both["files"][0]["side"], "b");
+}
+
+#[test]
+fn disjoint_sides_share_nothing() {
+    let env = TestEnv::new();
+    env.file("a/x", "1").file("a/y", "22").file("b/x", "333");
+    env.file("b/y", "3");
+    let env = scanned(env);
+    let document = agrees(&env, "a", "b", 1);
+    assert_eq!(document["totals"]["a"]["unique_files"], 2);
+}
+
+/// Small trees out of few contents, so that everything matches and nearly
+/// matches everything.
+#[test]
+fn random_pairs_agree_with_the_oracle() {
+    let env = TestEnv::new();
+    let contents: Vec<Vec<u8>> = (0..8)
+        .map(|seed| {
+            let mut content = noise(seed % 3, 20_000);
+            content[10_000] = u8::try_from(seed).unwrap();
+            content.truncate(if seed < 4 {
+                20_000
+            } else {
+                30 + seed as usize % 2
+            });
+            content
+        })
+        .collect();
+    let pairs = 12;
+    for pair in 0..pairs {
+        let dice = noise(pair + 100, 24);
+        for (at, roll) in dice.iter().enumerate() {
+            let side = if roll & 1 == 0 { "a" } else { "b" };
+            let content = &contents[usize::from(roll >> 1) % contents.len()];
+            env.file(format!("{pair}/{side}/{}/{at}", roll >> 6), content);
+        }
+        env.folder(format!("{pair}/a")).folder(format!("{pair}/b"));
+    }
+    env.settle_clock().run("scan .").ok();
+    for pair in 0..pairs {
+        for (a, b) in [("a", "b"), ("b", "a")] {
+            let (a, b) = (format!("{pair}/{a}"), format!("{pair}/{b}"));
+            let is_safe = oracle(&env, &a, &b).2.is_empty();
+            agrees(&env, &a, &b, i32::from(!is_safe));
+        }
+    }
+}
+
+#[test]
+fn an_unreadable_file_under_a_is_undetermined() {
+    let env = equal();
+    env.file("a/secret", "four").file("b/like", "fuor");
+    env.chmod("a/secret", 0o000).settle_clock();
+    let Some(run) = env.run_unprivileged("scan a b") else {
+        skip!("cannot give up the right to read everything");
+    };
+    run.code(1);
+    let document = env.run("diff a b --format json").code(1).json();
+    let secret = BTreeSet::from([env.path("a/secret")]);
+    assert_eq!(listed(&document, "undetermined"), secret);
+    assert_eq!(document["totals"]["a"]["undetermined_bytes"], 4);
+    assert_eq!(document["totals"]["a"]["unique_files"], 0);
+    // The other way round it is the partner that was not read.
+    let document = env.run("diff b a --format json").code(1).json();
+    assert_eq!(
+        listed(&document, "undetermined"),
+        BTreeSet::from([env.path("b/like")])
+    );
+}
+
+#[test]
+fn an_unreadable_folder_forbids_the_promise() {
+    let env = equal();
+    env.file("a/locked/x", "one").chmod("a/locked", 0o000);
+    env.settle_clock();
+    let Some(run) = env.run_unprivileged("scan a b") else {
+        skip!("cannot give up the right to read everything");
+    };
+    run.code(1);
+    let run = env.run("diff a b").code(1);
+    run.says("1 path under A could not be read");
+    env.chmod("a/locked", 0o755);
+}
+
+#[test]
+fn an_offline_side_is_undetermined() {
+    let env = scanned(equal());
+    env.rename("b", "away");
+    let document = env.run("diff a b --format json").code(1).json();
+    let (files, bytes, _) = oracle(&env, "a", "away");
+    let totals = &document["totals"]["a"];
+    assert_eq!(totals["undetermined_files"], files);
+    assert_eq!(totals["undetermined_bytes"], bytes);
+    assert_eq!(totals["unique_files"], 0);
+    env.run("diff a b").code(1).says("B is offline");
+    env.rename("away", "b").rename("a", "away");
+    env.run("diff a b").code(1).says("A is offline");
+    env.rename("away", "a");
+    env.run("diff a b").ok();
+}
+
+#[test]
+fn what_changed_since_the_scan_forbids_the_promise() {
+    type Change = (&'static str, fn(&TestEnv, &str, &str));
+    let changes: [Change; 8] = [
+        ("a file grew", |env, a, _| {
+            env.append(format!("{a}/one"), "more");
+        }),
+        ("a file was rewritten", |env, a, _| {
+            env.flip_secretly(format!("{a}/sub/two"), 1);
+        }),
+        ("a file came", |env, a, _| {
+            env.file(format!("{a}/sub/new"), "new");
+        }),
+        ("a folder came", |env, a, _| {
+            env.folder(format!("{a}/sub/new"));
+        }),
+        ("a file went", |env, a, _| {
+            env.remove(format!("{a}/one"));
+        }),
+        ("a file was renamed", |env, a, _| {
+            env.rename(format!("{a}/one"), format!("{a}/sub/one"));
+        }),
+        ("the copy changed", |env, _, b| {
+            env.flip_secretly(format!("{b}/1"), 1);
+        }),
+        ("the copy went", |env, _, b| {
+            env.remove(format!("{b}/2"));
+        }),
+    ];
+    let pairs: Vec<_> = (0..changes.len())
+        .map(|n| (format!("{n}/a"), format!("{n}/b")))
+        .collect();
+    let env = TestEnv::new();
+    for (a, b) in &pairs {
+        env.file(format!("{a}/one"), "one")
+            .file(format!("{b}/1"), "one");
+        env.file(format!("{a}/sub/two"), "two")
+            .file(format!("{b}/2"), "two");
+    }
+    env.settle_clock().run("scan .").ok();
+    for ((what, change), (a, b)) in changes.iter().zip(&pairs) {
+        env.run(&format!("diff {a} {b}")).ok();
+        change(&env, a, b);
+        let run = env.run(&format!("diff {a} {b}")).code(1);
+        assert!(!run.out().contains("safe to wipe"), "{what}: {}", run.out());
+    }
+}
+
+/// Times too fresh to prove anything: the names themselves are compared.
+#[test]
+fn a_folder_listed_right_after_it_changed_is_compared_by_its_names() {
+    let env = equal();
+    env.symlink("nowhere", "a/link").run("scan a b").ok();
+    assert_eq!(
+        env.sql::<i64>("SELECT count(*) FROM folders WHERE mtime_ns IS NULL AND parent IS NULL"),
+        1
+    );
+    env.run("diff a b").ok();
+    env.symlink("nowhere", "a/link2").run("diff a b").ok();
+    env.file("a/new", "one")
+        .run("diff a b")
+        .code(1)
+        .says("1 folder under A changed");
+    env.remove("a/new").run("diff a b").ok();
+}
+
+#[test]
+fn sides_scanned_at_different_times_say_so() {
+    let env = equal();
+    env.run("scan a").ok();
+    std::thread::sleep(Duration::from_millis(10));
+    env.run("scan b").ok();
+    let document = agrees(&env, "a", "b", 0);
+    assert_eq!(document["totals"]["a"]["as_of_scan"], 1);
+    assert_eq!(document["totals"]["a"]["other_as_of_scan"], 2);
+    env.run("diff a b")
+        .ok()
+        .says("(as of scan 1, ")
+        .says("(as of scan 2, ");
+}
+
+#[test]
+fn a_file_that_was_unique_in_both_scans_is_told_by_its_size() {
+    let env = equal();
+    env.file("a/alone", "nothing else is this long");
+    let env = scanned(env);
+    agrees(&env, "a", "b", 1);
+}
+
+#[test]
+fn filters_forbid_the_promise() {
+    let env = equal();
+    env.settle_clock().run("scan a").ok();
+    env.run("scan b --exclude *.tmp").ok();
+    let run = env.run("diff a b").code(1);
+    run.says("B was scanned with filters (scan 2)");
+    env.run("scan b").ok();
+    env.run("diff a b").ok();
+    env.run("diff a b --min-size 1k")
+        .code(1)
+        .says("only a part");
+    env.run("diff a b --exclude nothing")
+        .code(1)
+        .says("only a part");
+    env.run("scan --mode folders a --no-hidden").ok();
+    env.run("diff a b")
+        .code(1)
+        .says("A was scanned with filters");
+}
+
+#[test]
+fn an_unfinished_scan_forbids_the_promise() {
+    let env = scanned(equal());
+    let db = rusqlite::Connection::open(env.db()).unwrap();
+    let interrupt = |state: &str| {
+        db.execute("UPDATE scans SET state = ?1 WHERE id = 2", [state])
+            .unwrap();
+    };
+    interrupt("interrupted");
+    env.run("diff a b")
+        .code(1)
+        .says("scan 2 of B is unfinished");
+    interrupt("complete");
+    env.run("diff a b").ok();
+}
+
+#[test]
+fn a_hard_link_keeps_the_content_and_the_folder_itself_does_not() {
+    let env = TestEnv::new();
+    env.file("a/x", "content").hard_link("a/x", "b/x");
+    let env = scanned(env);
+    env.run("diff a b").ok();
+    env.run("diff a a").code(1).says("B is A itself");
+    env.file("a/sub/x", "content")
+        .settle_clock()
+        .run("scan a")
+        .ok();
+    env.run("diff a a/sub").code(1).says("B lies in A");
+    // The other way round the rest of A has it.
+    env.run("diff a/sub a").ok();
+}
+
+#[test]
+fn a_bind_mount_or_a_link_is_no_copy() {
+    let env = TestEnv::new();
+    env.file("a/d/x", "content")
+        .file("b/d/x", "content")
+        .folder("c");
+    env.symlink("../a/d/x", "l/x").symlink("../a/d", "m/d");
+    env.settle_clock();
+    let script = "mount --bind a b; $DUPESCAN scan a b; $DUPESCAN diff a b && exit 9
+        $DUPESCAN diff a b --format json || true";
+    let Some(run) = env.run_with_mounts(script) else {
+        skip!("mounting is not permitted");
+    };
+    run.ok()
+        .says("only as another path of A itself")
+        .says("do not wipe A");
+    env.use_db("data/links.db");
+    env.run("scan a").ok();
+    env.run("scan l m --follow-links").ok();
+    env.run("diff a l")
+        .code(1)
+        .says("only as another path of A itself");
+    env.run("diff a m")
+        .code(1)
+        .says("only as another path of A itself");
+}
+
+#[test]
+fn empty_files_and_odd_names_are_told() {
+    let env = TestEnv::new();
+    env.file("a/empty", "").file(odd(b"a/new\nline"), "x1");
+    env.file(odd(b"a/latin-\xe9"), "x2").file("b/other", "yy");
+    let env = scanned(env);
+    let run = env.run("diff a b").code(1);
+    run.says("1 empty file was left out")
+        .says(r"/a/new\nline")
+        .says(r"/a/latin-\xe9");
+    let document = env.run("diff a b --format json").code(1).json();
+    assert_eq!(document["totals"]["a"]["empty_files"], 1);
+    let rows = document["files"].as_array().unwrap();
+    assert!(rows[0]["path_b64"].is_string() && rows[1]["path_b64"].is_null());
+    let csv = env.run("diff a b --format csv").code(1);
+    csv.says("side,answer,size,mtime,path,path_b64,reason,as_of_scan\n")
+        .complains("do not wipe A");
+}
+
+#[test]
+fn the_catalog_is_not_wiped_by_advice() {
+    let env = equal();
+    env.use_db("a/catalog.db")
+        .settle_clock()
+        .run("scan a b")
+        .ok();
+    env.run("diff a b")
+        .code(1)
+        .says("the catalog itself lies in A");
+}
+
+#[test]
+fn the_answer_looks_like_this() {
+    let env = TestEnv::new();
+    env.file("a/gone.txt", "only here")
+        .file("a/kept.txt", "both");
+    env.file("b/kept too.txt", "both");
+    let env = scanned(env);
+    let tree = env.path("");
+    let run = env.run("diff a b").code(1);
+    let shown = run.out().replace(tree.to_str().unwrap(), "/");
+    let shown = times_hidden(&shown);
+    insta::assert_snapshot!(shown, @"
+    ANSWER              SIZE  PATH
+    ────────────────────────────────────────────────────────────
+    unique               9 B  /a/gone.txt
+
+    A is /a (as of scan 1, TIME)
+    B is /b (as of scan 2, TIME)
+    2 files, 13 B under A:
+        1 file, 4 B also under B
+        1 file, 9 B nowhere under B
+        0 files, 0 B undetermined
+    do not wipe A:
+        1 file, 9 B nowhere under B
+    as of scan 2, TIME
+    ");
+    let document = env.run("diff a b --format json").code(1).out();
+    let shown = times_hidden(&document.replace(tree.to_str().unwrap(), "/"));
+    insta::assert_snapshot!(shown, @r#"
+    {"schema":1,"generated_at":"TIME","as_of":{"scan":2,"finished_at":"TIME"},"files":[
+    {"side":"a","answer":"unique","size":9,"mtime":"TIME","path":"/a/gone.txt","reason":null}
+    ],"totals":{"safe_to_wipe":false,"a":{"path":"/a","as_of_scan":1,"as_of":"TIME","other_path":"/b","other_as_of_scan":2,"other_as_of":"TIME","files":2,"bytes":13,"duplicate_files":1,"duplicate_bytes":4,"unique_files":1,"unique_bytes":9,"undetermined_files":0,"undetermined_bytes":0,"empty_files":0,"changed_folders":0,"objections":["1 file, 9 B nowhere under B"]}}}
+    "#);
+}
+
+/// Dates and times as `TIME`, since they differ from run to run.
+pub(crate) fn times_hidden(text: &str) -> String {
+    let mut shown = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("20") {
+        let (before, from) = rest.split_at(at);
+        let is_date = from.len() >= 16
+            && from.as_bytes()[4] == b'-'
+            && from.as_bytes()[7] == b'-'
+            && matches!(from.as_bytes()[10], b' ' | b'T');
+        shown.push_str(before);
+        if is_date {
+            shown.push_str("TIME");
+            rest = from[16..].trim_start_matches(|c: char| c.is_ascii_digit() || ":.Z".contains(c));
+        } else {
+            shown.push_str("20");
+            rest = &from[2..];
+        }
+    }
+    shown + rest
+}
+
+#[test]
+fn bad_input_is_refused_in_one_sentence() {
+    let env = scanned(equal());
+    let line = env.run("diff a nowhere").refused(2);
+    assert!(line.contains("nowhere lies in no root"), "{line}");
+    let line = env.run("diff a b/none").refused(2);
+    assert!(line.contains("knows no folder"), "{line}");
+    let line = env.run("diff a b --min-size 2 --max-size 1").refused(2);
+    assert!(line.contains("--max-size"), "{line}");
+    assert!(Path::new(&env.path("a")).exists());
+}

@@ -1,0 +1,182 @@
+//! `dupescan find`: is this content anywhere in the catalog?
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::env::{TestEnv, odd};
+
+/// What `find` says about one file: the answer and the paths.
+fn find(env: &TestEnv, what: &str) -> (String, Vec<PathBuf>) {
+    let document = env.run(&format!("find {what} --format json")).json();
+    let rows = document["files"].as_array().unwrap();
+    let paths = rows.iter().filter_map(|row| row["path"].as_str());
+    (
+        rows[0]["answer"].as_str().unwrap().to_owned(),
+        paths.map(PathBuf::from).collect(),
+    )
+}
+
+fn found(env: &TestEnv, paths: &[&str]) -> (String, Vec<PathBuf>) {
+    let paths = paths.iter().map(|path| env.path(path)).collect();
+    ("found".to_owned(), paths)
+}
+
+fn no(answer: &str) -> (String, Vec<PathBuf>) {
+    (answer.to_owned(), Vec::new())
+}
+
+#[test]
+fn files_outside_all_roots_are_found_by_their_content() {
+    let env = TestEnv::new();
+    env.file("tree/a", "same")
+        .file("tree/b", "same")
+        .file("tree/c", "emas");
+    env.random("tree/big", 1, 70_000)
+        .copy("tree/big", "tree/big2");
+    env.file("tree/e", "").run("scan tree").ok();
+    env.file("out/x", "same")
+        .file("out/y", "mesa")
+        .file("out/z", "another size");
+    env.random("out/big", 1, 70_000).file("out/e", "");
+    assert_eq!(find(&env, "out/x"), found(&env, &["tree/a", "tree/b"]));
+    assert_eq!(find(&env, "out/y"), no("not found"));
+    assert_eq!(find(&env, "out/z"), no("not found"));
+    assert_eq!(
+        find(&env, "out/big"),
+        found(&env, &["tree/big", "tree/big2"])
+    );
+    assert_eq!(find(&env, "out/e"), found(&env, &["tree/e"]));
+    env.run("find out/x out/big")
+        .ok()
+        .says("2 found, 0 not in the catalog");
+    env.run("find out/x out/y")
+        .code(1)
+        .says("1 found, 1 not in the catalog");
+    env.symlink("x", "out/link");
+    assert_eq!(find(&env, "out/link"), found(&env, &["tree/a", "tree/b"]));
+}
+
+#[test]
+fn a_partner_that_was_never_read_is_read_now() {
+    let env = TestEnv::new();
+    env.file("tree/alone", "a size of its own");
+    env.random("tree/long", 7, 90_000).run("scan tree").ok();
+    assert_eq!(env.last_scan("hashed + probed"), 0);
+    env.copy("tree/alone", "out/x")
+        .copy("tree/long", "out/long");
+    env.file("out/near", "a size of its owm");
+    env.copy("tree/long", "out/near-long")
+        .flip("out/near-long", 45_000);
+    assert_eq!(find(&env, "out/x"), found(&env, &["tree/alone"]));
+    assert_eq!(find(&env, "out/long"), found(&env, &["tree/long"]));
+    assert_eq!(find(&env, "out/near"), no("not found"));
+    assert_eq!(find(&env, "out/near-long"), no("not found"));
+    env.rename("tree", "away");
+    assert_eq!(find(&env, "out/x"), no("undetermined"));
+    env.rename("away", "tree")
+        .file("tree/alone", "a size of its new");
+    assert_eq!(find(&env, "out/x"), no("undetermined"));
+    let run = env.run("find out/x").code(1);
+    run.says("it changed since the scan").says("1 undetermined");
+}
+
+/// Settled files have a probe and no digest; they may equal a newcomer.
+#[test]
+fn files_known_to_differ_from_each_other_are_compared_with_the_one_asked_for() {
+    let env = TestEnv::new();
+    for (name, byte) in [("tree/a", 1), ("tree/b", 2)] {
+        let mut content = vec![0; 40_000];
+        content[20_000] = byte;
+        env.file(name, content);
+    }
+    env.run("scan tree").ok();
+    assert_eq!(
+        env.sql::<i64>("SELECT count(*) FROM files WHERE settled_in > 0"),
+        2
+    );
+    env.copy("tree/b", "out/x");
+    assert_eq!(find(&env, "out/x"), found(&env, &["tree/b"]));
+}
+
+#[test]
+fn a_catalogued_file_finds_itself_and_says_so() {
+    let env = TestEnv::new();
+    env.file("tree/x", "content")
+        .hard_link("tree/x", "tree/y")
+        .run("scan tree")
+        .ok();
+    let document = env.run("find tree/x --format json").ok().json();
+    let rows = document["files"].as_array().unwrap();
+    assert!(
+        rows.iter().all(|row| row["same_file"] == true),
+        "{document}"
+    );
+    assert_eq!(rows.len(), 2);
+    env.run("find tree/x").ok().says("tree/y (this file)");
+}
+
+#[test]
+fn digests_are_found_as_sha256sum_prints_them() {
+    let env = TestEnv::new();
+    env.file("tree/a", "abc")
+        .file("tree/b", "abc")
+        .file("tree/unread", "alone");
+    env.file("tree/e", "").run("scan tree").ok();
+    let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    let nothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+    assert_eq!(
+        find(&env, &format!("--digest {abc}")),
+        found(&env, &["tree/a", "tree/b"])
+    );
+    let upper = abc.to_uppercase();
+    assert_eq!(
+        find(&env, &format!("--digest {upper}")),
+        found(&env, &["tree/a", "tree/b"])
+    );
+    assert_eq!(
+        find(&env, &format!("--digest {nothing}")),
+        found(&env, &["tree/e"])
+    );
+    let other = "00".repeat(32);
+    assert_eq!(find(&env, &format!("--digest {other}")), no("undetermined"));
+    env.run("scan --hash-all tree").ok();
+    assert_eq!(find(&env, &format!("--digest {other}")), no("not found"));
+    for bad in ["abc".to_owned(), format!("{}g", &abc[1..]), "é".repeat(32)] {
+        let line = env.run(&format!("find --digest {bad}")).refused(2);
+        assert!(
+            line.contains("expected 64 hexadecimal digits, as sha256"),
+            "{line}"
+        );
+    }
+    env.run("scan --hash sha512 tree").ok();
+    let line = env.run(&format!("find --digest {abc}")).refused(2);
+    assert!(line.contains("expected 128 hexadecimal digits"), "{line}");
+}
+
+#[test]
+fn bad_input_is_refused_in_one_sentence() {
+    let env = TestEnv::new();
+    env.file("tree/a", "a").run("scan tree").ok();
+    let line = env.run("find nowhere").refused(2);
+    assert!(line.contains("nowhere: No such file"), "{line}");
+    let line = env.run("find tree").refused(2);
+    assert!(line.contains("tree is not a file"), "{line}");
+    env.run("find").code(2);
+}
+
+#[test]
+fn odd_names_are_exact_for_programs_and_escaped_for_people() {
+    let env = TestEnv::new();
+    env.file(odd(b"tree/\xff\n"), "content")
+        .run("scan tree")
+        .ok();
+    env.file("out", "content");
+    env.run("find out").ok().says(r"tree/\xff\n");
+    let document: Value = env.run("find out --format json").ok().json();
+    assert!(document["files"][0]["path_b64"].is_string());
+    env.run("find out --format csv")
+        .ok()
+        .says("found,")
+        .complains("1 found");
+}

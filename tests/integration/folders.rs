@@ -1,0 +1,375 @@
+//! `dupescan folders`: on a tree with known overlaps, against the disk itself,
+//! and where something is not known.
+
+mod oracle;
+
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use oracle::{check_groups, check_pairs};
+use serde_json::Value;
+
+use crate::env::{TestEnv, odd, skip};
+use crate::report_json::exact_path;
+
+/// Photos and a backup of them with an edited note; music and an old copy of
+/// it one folder deeper; two folders with a third in common; hard links.
+fn known_overlaps() -> TestEnv {
+    let env = TestEnv::new();
+    for top in ["tree/photos", "tree/backup"] {
+        env.random(format!("{top}/2024/a.jpg"), 1, 3000)
+            .random(format!("{top}/2024/b.jpg"), 2, 2000)
+            .random(format!("{top}/2024/c.jpg"), 3, 1000)
+            .file(format!("{top}/2024/.nomedia"), "");
+    }
+    let day = |days: u64| SystemTime::UNIX_EPOCH + Duration::from_secs(days * 86_400);
+    env.file("tree/photos/notes.txt", "first notes")
+        .file("tree/backup/notes.txt", "older")
+        .mtime("tree/photos/notes.txt", day(20_000))
+        .mtime("tree/backup/notes.txt", day(19_000))
+        .random("tree/music/x.mp3", 4, 5000)
+        .random("tree/music/y.mp3", 5, 4000)
+        .copy("tree/music/x.mp3", "tree/old/disk/x.mp3")
+        .copy("tree/music/y.mp3", "tree/old/disk/y.mp3")
+        .random("tree/one/p", 6, 700)
+        .random("tree/one/q", 7, 800)
+        .copy("tree/one/p", "tree/two/p")
+        .random("tree/two/r", 8, 900)
+        .random("tree/linked/l", 9, 600)
+        .hard_link("tree/linked/l", "tree/links/l");
+    env.run("scan tree").ok();
+    env
+}
+
+/// The output without what differs from run to run.
+fn plain(env: &TestEnv, line: &str) -> String {
+    let out = env.run(line).ok().out();
+    let out = out.replace(env.path("tree").to_str().unwrap(), "/tree");
+    match out.split_once("as of scan 1, ") {
+        Some((before, _)) => format!("{before}as of scan 1\n"),
+        None => out,
+    }
+}
+
+fn json(env: &TestEnv, options: &str) -> Value {
+    env.run(&format!("folders --format json {options}"))
+        .ok()
+        .json()
+}
+
+/// The document without what differs from run to run.
+fn plain_json(env: &TestEnv, options: &str) -> String {
+    let mut document = json(env, options);
+    document["generated_at"] = "now".into();
+    document["as_of"]["finished_at"] = "then".into();
+    let text = serde_json::to_string(&document).unwrap();
+    let text = text.replace(env.path("tree").to_str().unwrap(), "/tree");
+    // A line per object is enough to see what differs.
+    text.replace("},", "},\n").replace(":[{", ":[\n{")
+}
+
+#[test]
+fn identical_folders_as_a_table() {
+    let env = known_overlaps();
+    insta::assert_snapshot!(plain(&env, "folders"), @"
+    frees 8.8 KiB      2 folders    2 files, 8.8 KiB each
+        /tree/music
+        /tree/old
+
+    frees 5.9 KiB      2 folders    4 files, 5.9 KiB each
+        /tree/backup/2024
+        /tree/photos/2024
+
+    2 groups, 4 folders; keeping one of each frees 14.6 KiB
+    1 group more frees nothing: hard links keep the files alive
+    as of scan 1
+    ");
+    check_groups(&env, "");
+}
+
+#[test]
+fn identical_folders_as_json() {
+    let env = known_overlaps();
+    insta::assert_snapshot!(plain_json(&env, ""), @r#"
+    {"as_of":{"finished_at":"then","scan":1},
+    "generated_at":"now","groups":[
+    {"bytes":9000,"files":2,"folders":2,"paths":[
+    {"path":"/tree/music"},
+    {"path":"/tree/old"}],"reclaimable":9000},
+    {"bytes":6000,"files":4,"folders":2,"paths":[
+    {"path":"/tree/backup/2024"},
+    {"path":"/tree/photos/2024"}],"reclaimable":6000}],"kind":"identical","not_compared":{"exclude":[],"larger_than":null,"left_out_by_scans":false,"smaller_than":null},
+    "same_names":false,"schema":1,"totals":{"folders":4,"groups":2,"linked_groups":1,"reclaimable":15000,"undetermined":{"filtered":0,"folders":0,"not_listed":0,"with_undetermined_files":0,"with_unreadable_paths":0}},
+    "unfinished_scans":0}
+    "#);
+}
+
+#[test]
+fn similar_folders_as_a_table() {
+    let env = known_overlaps();
+    insta::assert_snapshot!(plain(&env, "folders --similar --detail"), @"
+    100 % alike      8.8 KiB in both     2 of 2 contents
+        /tree/music
+        /tree/old
+
+    60.0 % alike     5.9 KiB in both     3 of 5 contents
+        /tree/backup
+            75.0 % of it is in the other; 1 file only here, 5 B
+        /tree/photos
+            75.0 % of it is in the other; 1 file only here, 11 B
+        same name, different content:
+            notes.txt
+                2022-01-08 00:00, 5 B  |  2024-10-04 00:00, 11 B
+
+    100 % alike      600 B in both       1 of 1 content
+        /tree/linked
+        /tree/links
+
+    3 pairs at least 50 % alike, by number of contents
+    as of scan 1
+    ");
+    for percent in [50, 60, 61, 100] {
+        check_pairs(&env, percent, false);
+        check_pairs(&env, percent, true);
+    }
+}
+
+#[test]
+fn similar_folders_as_json() {
+    let env = known_overlaps();
+    insta::assert_snapshot!(plain_json(&env, "--similar 60 --detail"), @r#"
+    {"as_of":{"finished_at":"then","scan":1},
+    "by":"count","generated_at":"now","kind":"similar","not_compared":{"exclude":[],"larger_than":null,"left_out_by_scans":false,"smaller_than":null},
+    "pairs":[
+    {"bytes_in_both":9000,"bytes_in_either":9000,"contents_in_both":2,"contents_in_either":2,"differences":{"changed":[],"only_left":[],"only_right":[]},
+    "left":{"bytes":9000,"contained":100.0,"contents":2,"files":2,"gaps":[],"only_bytes":0,"only_contents":0,"only_files":0,"path":"/tree/music","undetermined_files":0},
+    "right":{"bytes":9000,"contained":100.0,"contents":2,"files":2,"gaps":[],"only_bytes":0,"only_contents":0,"only_files":0,"path":"/tree/old","undetermined_files":0},
+    "similarity":100.0},
+    {"bytes_in_both":6000,"bytes_in_either":6016,"contents_in_both":3,"contents_in_either":5,"differences":{"changed":[
+    {"left":{"mtime":"2022-01-08T00:00:00.000000000Z","size":5},
+    "path":"notes.txt","right":{"mtime":"2024-10-04T00:00:00.000000000Z","size":11}}],"only_left":[],"only_right":[]},
+    "left":{"bytes":6005,"contained":75.0,"contents":4,"files":4,"gaps":[],"only_bytes":5,"only_contents":1,"only_files":1,"path":"/tree/backup","undetermined_files":0},
+    "right":{"bytes":6011,"contained":75.0,"contents":4,"files":4,"gaps":[],"only_bytes":11,"only_contents":1,"only_files":1,"path":"/tree/photos","undetermined_files":0},
+    "similarity":60.0},
+    {"bytes_in_both":600,"bytes_in_either":600,"contents_in_both":1,"contents_in_either":1,"differences":{"changed":[],"only_left":[],"only_right":[]},
+    "left":{"bytes":600,"contained":100.0,"contents":1,"files":1,"gaps":[],"only_bytes":0,"only_contents":0,"only_files":0,"path":"/tree/linked","undetermined_files":0},
+    "right":{"bytes":600,"contained":100.0,"contents":1,"files":1,"gaps":[],"only_bytes":0,"only_contents":0,"only_files":0,"path":"/tree/links","undetermined_files":0},
+    "similarity":100.0}],"schema":1,"threshold":60,"totals":{"complete":true,"crowded_folders":0,"pairs":3},
+    "unfinished_scans":0}
+    "#);
+}
+
+#[test]
+fn names_count_only_when_asked_for() {
+    let env = TestEnv::new();
+    env.file("tree/a/x", "content")
+        .file("tree/b/y", "content")
+        .file("tree/c/x", "content");
+    env.run("scan tree").ok();
+    let groups = |options: &str| groups(&json(&env, options), &env.path("tree"));
+    assert_eq!(groups(""), [vec!["a", "b", "c"]]);
+    assert_eq!(groups("--same-names"), [vec!["a", "c"]]);
+}
+
+#[test]
+fn a_path_limits_the_answer_to_what_has_a_part_below_it() {
+    let env = known_overlaps();
+    let tree = env.path("tree");
+    let music = || groups(&json(&env, "tree/old"), &tree);
+    assert_eq!(music(), [vec!["music", "old"]]);
+    // Below a pair the pairs below it are asked for.
+    let pairs = |line: &str| pairs(&json(&env, line), &tree);
+    assert_eq!(pairs("--similar tree/photos"), [["backup", "photos"]]);
+    assert_eq!(
+        pairs("--similar=50 tree/photos/2024"),
+        [["backup", "photos/2024"]]
+    );
+    assert_eq!(
+        pairs("--similar 100 tree/photos"),
+        [["backup/2024", "photos/2024"]]
+    );
+    let refused = env.run("folders tree/music/x.mp3").refused(2);
+    assert!(
+        refused.ends_with("x.mp3 is no folder in this catalog"),
+        "{refused}"
+    );
+    env.run("folders home").refused(2);
+}
+
+#[test]
+fn limits_sizes_and_globs_mean_what_they_mean_in_reports() {
+    let env = known_overlaps();
+    let tree = env.path("tree");
+    let limited = json(&env, "--limit 1");
+    assert_eq!(limited["groups"].as_array().unwrap().len(), 1);
+    assert_eq!(limited["totals"]["groups"], 2);
+    env.run("folders --limit 1")
+        .ok()
+        .says("showing 1 of 2 groups");
+    let without_notes = groups(&json(&env, "--exclude notes.txt"), &tree);
+    assert!(without_notes.contains(&vec!["backup".into(), "photos".into()]));
+    let large = groups(&json(&env, "--min-size 500"), &tree);
+    assert_eq!(large, without_notes);
+    env.run("folders --exclude notes.txt --min-size 1k --max-size 1M")
+        .ok()
+        .says("not compared: files smaller than 1.0 KiB, files larger than 1.0 MiB, notes.txt");
+}
+
+#[test]
+fn bad_values_are_named() {
+    let env = known_overlaps();
+    for (line, complaint) in [
+        (
+            "folders --similar 49",
+            "invalid value '49' for '--similar [<PERCENT>]': expected a whole number from 50 to 100",
+        ),
+        (
+            "folders --similar 101",
+            "expected a whole number from 50 to 100",
+        ),
+        ("folders --similar=-1", "invalid value '-1'"),
+        (
+            "folders --similar --detail --format csv",
+            "--detail goes with --format table or json only",
+        ),
+        (
+            "folders --min-size 2k --max-size 1k",
+            "invalid value '1024' from --max-size",
+        ),
+    ] {
+        let refused = env.run(line).refused(2);
+        assert!(refused.contains(complaint), "{line}: {refused}");
+    }
+    for line in [
+        "folders --detail",
+        "folders --by bytes",
+        "folders --similar --same-names",
+    ] {
+        env.run(line).code(2);
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_never_called_identical() {
+    let env = TestEnv::new();
+    for top in ["tree/a", "tree/b", "tree/c"] {
+        env.random(format!("{top}/1"), 1, 900)
+            .random(format!("{top}/2"), 2, 901);
+    }
+    env.chmod("tree/b/2", 0);
+    let Some(run) = env.run_unprivileged("scan tree") else {
+        skip!("root cannot give its rights up here");
+    };
+    run.code(1);
+    let found = json(&env, "");
+    assert_eq!(groups(&found, &env.path("tree")), [vec!["a", "c"]]);
+    // The folder itself, and the one above it.
+    assert_eq!(found["totals"]["undetermined"]["folders"], 2);
+    assert_eq!(found["totals"]["undetermined"]["with_unreadable_paths"], 2);
+    env.run("folders")
+        .ok()
+        .says("2 folders are undetermined: neither known duplicate nor known unique");
+    // One of three contents is in both: the locked one counts as different.
+    let pairs = json(&env, "--similar 50 tree/b");
+    assert_eq!(pairs["totals"]["pairs"], 0);
+    env.random("tree/a/3", 3, 902).random("tree/b/3", 3, 902);
+    env.run_unprivileged("scan tree").unwrap().code(1);
+    let pairs = json(&env, "--similar 50 tree/b");
+    assert_eq!(pairs["pairs"][0]["similarity"], 50.0);
+    assert_eq!(pairs["pairs"][0]["right"]["undetermined_files"], 1);
+    env.run("folders --similar")
+        .ok()
+        .says("1 file undetermined, counted as different");
+}
+
+#[test]
+fn what_a_scan_left_out_is_not_passed_off_as_absent() {
+    let env = TestEnv::new();
+    for top in ["tree/a", "tree/b"] {
+        env.random(format!("{top}/1"), 1, 900);
+    }
+    env.file("tree/b/scratch.tmp", "x");
+    env.run("scan tree --exclude *.tmp").ok();
+    let tree = env.path("tree");
+    let found = json(&env, "");
+    assert_eq!(groups(&found, &tree), Vec::<Vec<String>>::new());
+    assert_eq!(found["totals"]["undetermined"]["filtered"], 3);
+    env.run("folders")
+        .ok()
+        .says("--as-scanned compares what was scanned");
+    for options in ["--as-scanned", "--exclude *.tmp"] {
+        assert_eq!(
+            groups(&json(&env, options), &tree),
+            [vec!["a", "b"]],
+            "{options}"
+        );
+    }
+    env.run("scan tree").ok();
+    let found = json(&env, "");
+    assert_eq!(groups(&found, &tree), Vec::<Vec<String>>::new());
+    assert_eq!(found["totals"]["undetermined"]["folders"], 0);
+}
+
+#[test]
+fn odd_names_stay_exact_for_programs_and_harmless_on_paper() {
+    let env = TestEnv::new();
+    let (left, right) = (odd(b"tree/caf\xe9"), odd(b"tree/two\nlines\x1b[2J"));
+    env.file(left.join("x"), "content")
+        .file(right.join("x"), "content");
+    env.run("scan tree").ok();
+    env.run("folders")
+        .ok()
+        .says(r"/tree/caf\xe9")
+        .says(r"/tree/two\nlines\x1b[2J");
+    let paths = json(&env, "")["groups"][0]["paths"].clone();
+    let exact: Vec<_> = paths.as_array().unwrap().iter().map(exact_path).collect();
+    assert_eq!(exact, [env.path(left), env.path(right)]);
+    env.run("folders --format csv")
+        .ok()
+        .complains("as of scan 1");
+}
+
+#[test]
+fn an_empty_catalog_and_none_at_all() {
+    let env = TestEnv::new();
+    env.run("folders").code(3);
+    env.run("scan tree").ok();
+    env.run("folders").ok().says("no duplicate folders found");
+    env.run("folders --similar 75")
+        .ok()
+        .says("no folders are 75 % alike or more");
+}
+
+fn relative(entry: &Value, base: &Path) -> String {
+    let path = exact_path(entry);
+    path.strip_prefix(base)
+        .unwrap()
+        .to_str()
+        .unwrap()
+        .to_owned()
+}
+
+/// The folders of each group, relative to `base`, the one to keep first.
+fn groups(document: &Value, base: &Path) -> Vec<Vec<String>> {
+    let relative = |entry: &Value| relative(entry, base);
+    let groups = document["groups"].as_array().unwrap().iter();
+    groups
+        .map(|group| {
+            group["paths"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(relative)
+                .collect()
+        })
+        .collect()
+}
+
+/// The folders of each pair, relative to `base`.
+fn pairs(document: &Value, base: &Path) -> Vec<[String; 2]> {
+    let relative = |entry: &Value| relative(entry, base);
+    let pairs = document["pairs"].as_array().unwrap().iter();
+    pairs
+        .map(|pair| [relative(&pair["left"]), relative(&pair["right"])])
+        .collect()
+}
