@@ -23,7 +23,7 @@ use dupescan::catalog::{
     CatalogError, Exclusive, FileChange, FileOutcome, FileResult, FileState, FolderListing,
     ListingCounts, NewFolder, NewScan, PartListing, Record, VolumeRow, Writer, WriterHandle,
 };
-use dupescan::model::{Algorithm, Digest, FileMeta, FolderId, RootId, ScanId, Totals, VolumeId};
+use dupescan::model::{Algorithm, Digest, FileMeta, FolderId, RootId, ScanId, Summary, VolumeId};
 
 /// A generator whose numbers are the same everywhere (splitmix64).
 struct Random(u64);
@@ -206,8 +206,7 @@ fn fill(path: &Path, kind: &str, folders: u64) -> Result<u64, CatalogError> {
         }
     }
     run.handle.flush()?;
-    let totals = Totals::default();
-    run.handle.complete(vec![scan], totals, Vec::new())?;
+    run.handle.complete(vec![scan], Summary::default())?;
     let files = run.inode;
     drop(run);
     writer.finish()?;

@@ -272,6 +272,30 @@ impl From<&Group> for TopGroup {
     }
 }
 
+/// A folder as a summary shows it: what its redundant copies would free. In
+/// each group all copies but the first, in the byte order of their paths, are
+/// redundant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TopFolder {
+    /// The folder that the copies lie in.
+    pub path: PathBuf,
+    /// The number of redundant copies.
+    pub copies: u64,
+    /// Their bytes.
+    pub reclaimable: u64,
+}
+
+/// What a scan ends with, over the whole catalog.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Summary {
+    /// The sums.
+    pub totals: Totals,
+    /// The groups that free most.
+    pub groups: Vec<TopGroup>,
+    /// The folders that free most.
+    pub folders: Vec<TopFolder>,
+}
+
 /// Up to which scan an answer from the catalog holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AsOf {

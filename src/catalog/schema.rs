@@ -17,6 +17,7 @@ pub(crate) const VERSION: i32 = MIGRATIONS.len() as i32;
 const MIGRATIONS: &[&str] = &[
     include_str!("migrations/001_first.sql"),
     include_str!("migrations/002_audits.sql"),
+    include_str!("migrations/003_top_folders.sql"),
 ];
 
 /// Creates the tables in a new file, or runs the steps an older one lacks,

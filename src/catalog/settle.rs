@@ -8,7 +8,7 @@ use super::candidates::SEVERAL_COPIES;
 use super::rows::unsigned;
 use super::scans::{self, NewScan, ScanState, Stage};
 use super::{CatalogError, Exclusive, ReadOnly, WriterHandle, apply, hash_states, summary};
-use crate::model::{Algorithm, FolderId, RootId, ScanId, TopGroup, Totals};
+use crate::model::{Algorithm, FolderId, RootId, ScanId, Summary};
 
 /// True of a file of which nothing is known but its metadata.
 pub(super) const UNREAD: &str = "files.digest IS NULL AND files.probe IS NULL";
@@ -140,27 +140,22 @@ impl WriterHandle {
         })
     }
 
-    /// Ends scans with the totals and top groups of the whole catalog.
-    pub fn complete(
-        &self,
-        scans: Vec<ScanId>,
-        totals: Totals,
-        top: Vec<TopGroup>,
-    ) -> Result<(), CatalogError> {
+    /// Ends scans with a summary of the whole catalog.
+    pub fn complete(&self, scans: Vec<ScanId>, found: Summary) -> Result<(), CatalogError> {
         self.run(move |transaction| {
             if let Some(last) = scans.iter().max() {
-                summary::keep(transaction, *last, &top)?;
+                summary::keep(transaction, *last, &found)?;
             }
             transaction.execute(
                 "UPDATE catalog SET unsettled = ?1",
-                [totals.undetermined > 0],
+                [found.totals.undetermined > 0],
             )?;
             if let Some(first) = scans.iter().min() {
                 drop_moot_faults(transaction, *first)?;
             }
             hash_states::forget_stale(transaction)?;
             for scan in scans {
-                scans::set_totals(transaction, scan, &totals)?;
+                scans::set_totals(transaction, scan, &found.totals)?;
                 scans::set_state(transaction, scan, ScanState::Complete, Stage::Settle)?;
             }
             Ok(())

@@ -16,7 +16,7 @@ use super::{
     VolumeRow, Writer, WriterHandle,
 };
 use crate::model::{
-    Algorithm, Digest, FileMeta, FolderId, Probe, RootId, ScanId, Totals, VolumeId,
+    Algorithm, Digest, FileMeta, FolderId, Probe, RootId, ScanId, Summary, Totals, VolumeId,
 };
 
 /// A file to catalogue.
@@ -351,9 +351,11 @@ impl Run {
             undetermined: bed.reader().undetermined().unwrap(),
             ..Totals::default()
         };
-        self.handle
-            .complete(vec![self.scan], totals, Vec::new())
-            .unwrap();
+        let summary = Summary {
+            totals,
+            ..Summary::default()
+        };
+        self.handle.complete(vec![self.scan], summary).unwrap();
         self.writer.finish().unwrap();
         self.scan
     }

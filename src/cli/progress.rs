@@ -103,7 +103,7 @@ impl Progress {
                 }
             }),
             Shown::Json => Self::every(interval, move |end| {
-                print(&json::progress(&watch.look(), end))
+                print(&json::progress(&watch.look(), end));
             }),
         }
     }

@@ -6,9 +6,9 @@ use std::io::{self, Write};
 use super::Exit;
 use super::context::Context;
 use crate::catalog::ScanCounters;
-use crate::model::{TopGroup, Totals};
+use crate::model::{Summary, TopGroup, Totals};
 use crate::report::text::{self, Align, counted, grouped, human_size};
-use crate::scan::Outcome;
+use crate::scan::{GROUPS_FOR_FOLDERS, Outcome};
 
 /// Prints the summary and says how the program ends.
 pub(super) fn print(
@@ -19,8 +19,8 @@ pub(super) fn print(
     let counters = counters(outcome);
     if !context.quiet {
         scanned(outcome, &counters, out)?;
-        if let Some((totals, top)) = &outcome.summary {
-            duplicates(context, totals, top, out)?;
+        if let Some(summary) = &outcome.summary {
+            duplicates(context, summary, out)?;
         }
     }
     troubles(context, outcome, out)?;
@@ -101,14 +101,9 @@ fn scanned(outcome: &Outcome, counters: &ScanCounters, out: &mut impl Write) -> 
     Ok(())
 }
 
-fn duplicates(
-    context: &Context,
-    totals: &Totals,
-    top: &[TopGroup],
-    out: &mut impl Write,
-) -> io::Result<()> {
-    writeln!(out, "{}", headline(totals))?;
-    if !top.is_empty() {
+fn duplicates(context: &Context, summary: &Summary, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "{}", headline(&summary.totals))?;
+    if !summary.groups.is_empty() {
         let columns = [
             ("FREES", Align::Right),
             ("COPIES", Align::Right),
@@ -116,12 +111,36 @@ fn duplicates(
             ("FIRST PATH", Align::Path),
         ];
         writeln!(out)?;
-        let rows = top.iter().map(row);
+        let rows = summary.groups.iter().map(row);
         write!(out, "{}", text::table(&columns, rows, context.width()))?;
         writeln!(out)?;
+        folders(context, summary, out)?;
         writeln!(out, "All groups: {}", context.command("report"))?;
     }
     Ok(())
+}
+
+/// The folders that free most, if one copy of each group stayed: the first.
+fn folders(context: &Context, summary: &Summary, out: &mut impl Write) -> io::Result<()> {
+    let heading = if summary.totals.groups > GROUPS_FOR_FOLDERS as u64 {
+        "FOLDER (of the 1,000 groups that free most)"
+    } else {
+        "FOLDER"
+    };
+    let columns = [
+        ("FREES", Align::Right),
+        ("COPIES", Align::Right),
+        (heading, Align::Path),
+    ];
+    let rows = summary.folders.iter().map(|folder| {
+        vec![
+            human_size(folder.reclaimable),
+            grouped(folder.copies),
+            text::escape(&folder.path),
+        ]
+    });
+    write!(out, "{}", text::table(&columns, rows, context.width()))?;
+    writeln!(out)
 }
 
 fn headline(totals: &Totals) -> String {

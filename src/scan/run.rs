@@ -23,18 +23,17 @@ use super::shared::{Shared, volume_row};
 use super::shutdown::Shutdown;
 use super::sizes::Sizes;
 use super::sources::{DeferredSource, ListSource, ProbeSource, Seeds};
+use super::summary::summarise;
 use super::throttle::Throttle;
 use super::timing::Timing;
 use crate::catalog::{
-    Candidates, CatalogError, Exclusive, FolderPaths, GroupFilter, GroupList, ReadOnly, RootRow,
-    ScanRow, ScanState, Selection, Settled, Stage, WorkCopy, Writer, WriterHandle, own_files,
+    Candidates, CatalogError, Exclusive, FolderPaths, ReadOnly, RootRow, ScanRow, ScanState,
+    Selection, Settled, Stage, WorkCopy, Writer, WriterHandle, own_files,
 };
 use crate::fault::{Fault, Step};
-use crate::model::{RootId, ScanId, Timestamp, TopGroup, Totals, now_ns};
+use crate::model::{RootId, ScanId, Summary, Timestamp, now_ns};
 use crate::platform::{Dir, FileId, Links, VolumeTable, lower_priority};
 
-/// Groups that the summary shows.
-const TOP_GROUPS: usize = 10;
 /// Files that change while they are read get this many chances in one run.
 const PASSES: u32 = 3;
 /// Most files that one worker reads in step.
@@ -52,9 +51,9 @@ pub struct Outcome {
     pub findings: Findings,
     /// Names that inherited what was known of their inode.
     pub adopted: u64,
-    /// The totals of the whole catalog and the groups that free most; `None`
-    /// when interrupted.
-    pub summary: Option<(Totals, Vec<TopGroup>)>,
+    /// The totals of the whole catalog and what frees most; `None` when
+    /// interrupted.
+    pub summary: Option<Summary>,
     /// How long it took.
     pub elapsed: Duration,
     /// Where that time went.
@@ -165,7 +164,7 @@ struct Run<'a> {
     stage: Stage,
     has_probed: bool,
     adopted: u64,
-    summary: Option<(Totals, Vec<TopGroup>)>,
+    summary: Option<Summary>,
     timing: Timing,
     notify: &'a mut dyn FnMut(Notice),
 }
@@ -361,14 +360,14 @@ impl Run<'_> {
     }
 
     fn add_up(&mut self) -> Result<(), ScanError> {
-        let (totals, top) = match self.reader()?.kept_summary()? {
+        let summary = match self.reader()?.kept_summary()? {
             Some(kept) => kept,
             None => self.timed_query(|run| summarise(run.reader()?))?,
         };
         let (cut_off, done) = self.scans.iter().partition(|scan| self.is_cut_off(**scan));
-        self.writer.complete(done, totals, top.clone())?;
+        self.writer.complete(done, summary.clone())?;
         self.interrupt(&cut_off)?;
-        self.summary = Some((totals, top));
+        self.summary = Some(summary);
         Ok(())
     }
 
@@ -443,23 +442,11 @@ impl Run<'_> {
     }
 }
 
-/// Looks at all files once: the totals, and the groups that free most.
-fn summarise(reader: ReadOnly) -> Result<(Totals, Vec<TopGroup>), CatalogError> {
-    let mut groups = GroupList::build(reader, GroupFilter::default())?;
-    let mut top = Vec::new();
-    while top.len() < TOP_GROUPS
-        && let Some(group) = groups.next_group()?
-    {
-        top.push(TopGroup::from(&group));
-    }
-    Ok((groups.totals(), top))
-}
-
 /// What is left of a run when its workers are gone.
 struct Closed {
     findings: Findings,
     adopted: u64,
-    summary: Option<(Totals, Vec<TopGroup>)>,
+    summary: Option<Summary>,
     timing: Timing,
 }
 

@@ -3,7 +3,6 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
-use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -55,7 +54,7 @@ impl Terminal {
         // The command keeps its ends of the terminal open until it goes.
         drop(command);
         Self {
-            master: File::from(OwnedFd::from(master)),
+            master: File::from(master),
             child,
             screen: Screen::new(columns.into()),
             raw: Vec::new(),

@@ -1,5 +1,7 @@
 //! `dupescan scan`: what it finds, what it prints, and what it stores.
 
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::env::{TestEnv, fixtures, skip};
@@ -42,6 +44,66 @@ fn the_summary_names_the_groups_that_free_most() {
     let place = |name| run.out().find(env.path(name).to_str().unwrap());
     let (large, little) = (place("tree/large"), place("tree/little"));
     assert!(large.is_some() && large < little, "{}", run.describe());
+}
+
+/// The folders in a summary, with bytes and copies as they are shown.
+fn shown_folders(summary: &str) -> Vec<[String; 3]> {
+    let lines = summary.lines().skip_while(|line| !line.contains("FOLDER"));
+    let rows = lines.skip(2).take_while(|line| !line.is_empty());
+    let row = |line: &str| {
+        let words: Vec<_> = line.split_whitespace().collect();
+        [
+            words[..2].join(" "),
+            words[2].to_owned(),
+            words[3].to_owned(),
+        ]
+    };
+    rows.map(row).collect()
+}
+
+#[test]
+fn the_summary_names_the_folders_that_free_most() {
+    let env = TestEnv::new();
+    // `a-b` comes before `a/b` in byte order, but not component by component.
+    let folders = ["tree/a", "tree/a-b", "tree/a/b", "tree/c"];
+    let sizes = [100, 200, 300, 50_000, 700];
+    for (number, size) in (0..).zip(sizes) {
+        for folder in &folders[..=(number as usize % 3) + 1] {
+            env.random(format!("{folder}/{number}"), number, size);
+        }
+    }
+    env.copy("tree/c/2", "tree/c/2 again");
+    let mut expected: HashMap<PathBuf, (u64, u64)> = HashMap::new();
+    for group in oracle::groups(&env.path(""), &["tree"]) {
+        let mut names: Vec<_> = group.into_iter().map(|name| env.path(name)).collect();
+        names.sort_by(|a, b| {
+            a.as_os_str()
+                .as_encoded_bytes()
+                .cmp(b.as_os_str().as_encoded_bytes())
+        });
+        for name in &names[1..] {
+            let sums = expected.entry(name.parent().unwrap().into()).or_default();
+            sums.0 += name.metadata().unwrap().len();
+            sums.1 += 1;
+        }
+    }
+    let mut expected: Vec<_> = expected.into_iter().collect();
+    expected.sort_by_key(|(_, (bytes, _))| std::cmp::Reverse(*bytes));
+    assert!(expected.len() >= 3);
+    let run = env.run("scan tree").ok();
+    let shown = shown_folders(&run.out());
+    assert_eq!(shown.len(), expected.len(), "{}", run.describe());
+    for ([bytes, copies, path], (folder, sums)) in shown.iter().zip(&expected) {
+        assert_eq!(Path::new(path), folder);
+        assert_eq!(*copies, sums.1.to_string());
+        let exact = sums.0 as f64 / if sums.0 < 1024 { 1.0 } else { 1024.0 };
+        let number: f64 = bytes.split(' ').next().unwrap().parse().unwrap();
+        assert!((number - exact).abs() <= 0.05, "{bytes} for {}", sums.0);
+    }
+    // Kept, and shown again without looking at the files.
+    env.settle_clock();
+    env.run("scan tree").ok();
+    assert_eq!(shown_folders(&env.run("scan tree").ok().out()), shown);
 }
 
 #[test]

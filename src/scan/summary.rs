@@ -1,0 +1,66 @@
+//! What a scan ends with: the totals of the whole catalog, and the groups and
+//! folders that free most.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use crate::catalog::{CatalogError, GroupFilter, GroupList, ReadOnly};
+use crate::model::{Group, Summary, TopFolder, TopGroup};
+
+/// Groups and folders that a summary shows.
+const SHOWN: usize = 10;
+/// Groups that folders are added up from, those that free most: the others
+/// would cost more than they change.
+pub const GROUPS_FOR_FOLDERS: usize = 1_000;
+
+/// Looks at all files once.
+pub(super) fn summarise(reader: ReadOnly) -> Result<Summary, CatalogError> {
+    let mut list = GroupList::build(reader, GroupFilter::default())?;
+    let (mut groups, mut folders) = (Vec::new(), Folders::default());
+    for _ in 0..GROUPS_FOR_FOLDERS {
+        let Some(group) = list.next_group()? else {
+            break;
+        };
+        folders.add(&group);
+        if groups.len() < SHOWN {
+            groups.push(TopGroup::from(&group));
+        }
+    }
+    Ok(Summary {
+        totals: list.totals(),
+        groups,
+        folders: folders.top(),
+    })
+}
+
+/// Redundant copies and their bytes, by folder.
+#[derive(Default)]
+struct Folders(HashMap<PathBuf, (u64, u64)>);
+
+impl Folders {
+    fn add(&mut self, group: &Group) {
+        for copy in group.copies.iter().skip(1) {
+            let folder = copy.path.parent().unwrap_or(Path::new("/"));
+            let sums = match self.0.get_mut(folder) {
+                Some(sums) => sums,
+                None => self.0.entry(folder.to_owned()).or_default(),
+            };
+            sums.0 += 1;
+            sums.1 = sums.1.saturating_add(group.size);
+        }
+    }
+
+    fn top(self) -> Vec<TopFolder> {
+        let folders = self.0.into_iter();
+        let mut folders: Vec<_> = folders
+            .map(|(path, (copies, reclaimable))| TopFolder {
+                path,
+                copies,
+                reclaimable,
+            })
+            .collect();
+        folders.sort_by(|a, b| (b.reclaimable, &a.path).cmp(&(a.reclaimable, &b.path)));
+        folders.truncate(SHOWN);
+        folders
+    }
+}
