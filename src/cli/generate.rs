@@ -81,6 +81,34 @@ mod tests {
         }
     }
 
+    /// Every command and the commands below it, each with the name of its page.
+    fn with_pages(command: &clap::Command, page: &str) -> Vec<(String, clap::Command)> {
+        let mut all = vec![(page.to_owned(), command.clone())];
+        for child in command.get_subcommands() {
+            all.extend(with_pages(child, &format!("{page}-{}", child.get_name())));
+        }
+        all
+    }
+
+    #[test]
+    fn every_option_of_every_command_is_in_its_page() {
+        let dir = tempfile::tempdir().unwrap();
+        write_pages(dir.path()).unwrap();
+        let pages = with_pages(&Cli::command(), NAME);
+        assert!(pages.iter().any(|(page, _)| page == "dupescan-roots-move"));
+        for (page, command) in pages {
+            let text = std::fs::read_to_string(dir.path().join(format!("{page}.1"))).unwrap();
+            let text = text.replace("\\-", "-");
+            let options = command.get_arguments().filter_map(clap::Arg::get_long);
+            for option in options {
+                assert!(
+                    text.contains(&format!("--{option}")),
+                    "{page} lacks --{option}"
+                );
+            }
+        }
+    }
+
     #[test]
     fn a_folder_that_cannot_be_made_is_named() {
         let error = write_pages(Path::new("/dev/null/man")).unwrap_err();

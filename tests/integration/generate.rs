@@ -6,22 +6,18 @@ use std::fs;
 
 use crate::env::TestEnv;
 
-const COMMANDS: [&str; 14] = [
-    "scan",
-    "resume",
-    "report",
-    "folders",
-    "status",
-    "errors",
-    "retry",
-    "forget",
-    "roots",
-    "purge",
-    "verify",
-    "backup",
-    "completions",
-    "man",
-];
+/// The commands that the help lists.
+fn commands(env: &TestEnv) -> Vec<String> {
+    let help = env.run("--help").ok().out();
+    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let lines = lines.take_while(|line| !line.is_empty());
+    let names = lines.filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next());
+    // What a command does may go on in a line of its own, further in.
+    let names = names.filter(|name| help.contains(&format!("\n  {name} ")) && *name != "help");
+    let commands: Vec<_> = names.map(str::to_owned).collect();
+    assert!(commands.len() > 13, "{commands:?}");
+    commands
+}
 
 /// The long options in a command's help.
 fn options(env: &TestEnv, command: &str) -> BTreeSet<String> {
@@ -52,9 +48,9 @@ fn completions_know_every_command_and_option() {
             .ok()
             .without_complaint()
             .out();
-        for command in COMMANDS {
-            assert!(script.contains(command), "{shell} lacks {command}");
-            for option in options(&env, command) {
+        for command in commands(&env) {
+            assert!(script.contains(&command), "{shell} lacks {command}");
+            for option in options(&env, &command) {
                 // fish and elvish write options without their dashes.
                 let name = option.trim_start_matches('-');
                 assert!(script.contains(name), "{shell} lacks {option} of {command}");
@@ -86,8 +82,8 @@ fn the_manual_names_every_command_and_global_option() {
         page.starts_with(".ie") || page.contains(".TH dupescan 1"),
         "{page}"
     );
-    for command in COMMANDS {
-        assert!(page.contains(command), "the manual lacks {command}");
+    for command in commands(&env) {
+        assert!(page.contains(&command), "the manual lacks {command}");
     }
     for option in [
         "--db",
@@ -107,10 +103,10 @@ fn the_manual_names_every_command_and_global_option() {
 fn every_command_has_a_page_with_its_options() {
     let env = TestEnv::new();
     env.run("man --dir data/man1").ok();
-    for command in COMMANDS {
+    for command in commands(&env) {
         let page = fs::read_to_string(env.path(format!("data/man1/dupescan-{command}.1"))).unwrap();
         let page = page.replace("\\-", "-");
-        for option in options(&env, command) {
+        for option in options(&env, &command) {
             assert!(
                 page.contains(&option),
                 "the page of {command} lacks {option}"
