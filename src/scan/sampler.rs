@@ -93,12 +93,18 @@ impl Sampler<'_> {
     }
 
     fn read(&mut self, change: &FileChange, state: &FileState) -> Option<Sample> {
-        self.is_reading &= !self.context.shutdown().is_stopped();
+        // A head that moves between folders and files takes its time: files
+        // are read later, in the order of their inodes.
+        self.is_reading &=
+            !self.context.shutdown().is_stopped() && !self.shared.disks.seeks(self.volume);
         if !self.is_reading {
             return None;
         }
         match self.open_and_read(change, state) {
             Ok(sample) => {
+                if self.reader.waits_for_a_head() {
+                    self.shared.disks.note_slow(self.volume);
+                }
                 self.context.progress(state.size.min(PROBE_SPAN));
                 self.context.metrics().candidates.add(1);
                 self.context.metrics().files_probed.add(1);

@@ -32,6 +32,11 @@ impl SampleReader {
         self.pace.is_slow()
     }
 
+    /// Whether reads take as long as a head needs to move.
+    pub(super) fn waits_for_a_head(&self) -> bool {
+        self.pace.is_seeking()
+    }
+
     /// Asks the system to read what a sample will need.
     pub(super) fn ask_for(file: &OpenFile, size: u64) {
         if size <= PROBE_SPAN {
@@ -84,16 +89,26 @@ impl SampleReader {
 #[derive(Debug, Default)]
 struct Pace {
     average: Duration,
+    /// The average over all reads, however long they took.
+    unbounded: Duration,
 }
 
 impl Pace {
     /// Far above a read from memory, far below one from a disk.
     const SLOW: Duration = Duration::from_micros(60);
+    /// Below what a seek and half a turn take, far above a busy solid-state or
+    /// virtual disk.
+    const SEEK: Duration = Duration::from_millis(3);
     /// A thread that had to wait for a processor must not count as a disk.
     const MOST: Duration = Duration::from_millis(1);
 
     fn note(&mut self, read: Duration) {
         self.average = (self.average * 31 + read.min(Self::MOST)) / 32;
+        self.unbounded = (self.unbounded * 31 + read) / 32;
+    }
+
+    fn is_seeking(&self) -> bool {
+        self.unbounded > Self::SEEK
     }
 
     fn is_slow(&self) -> bool {
@@ -122,5 +137,10 @@ mod tests {
             pace.note(Duration::from_micros(3));
         }
         assert!(!pace.is_slow(), "cached again");
+        assert!(!pace.is_seeking());
+        for _ in 0..100 {
+            pace.note(Duration::from_millis(8));
+        }
+        assert!(pace.is_seeking());
     }
 }
