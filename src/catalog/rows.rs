@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Row;
 
-use crate::model::{Algorithm, Digest};
+use crate::model::Algorithm;
 
 /// The bytes of a name, to be bound as a BLOB.
 pub(super) fn blob(name: &OsStr) -> &[u8] {
@@ -53,10 +53,12 @@ pub(super) fn unsigned(value: i64) -> u64 {
     u64::try_from(value).unwrap_or(0)
 }
 
-/// Column `index` as a digest.
-pub(super) fn digest(row: &Row<'_>, index: usize) -> rusqlite::Result<Option<Digest>> {
-    let raw: Option<Vec<u8>> = row.get(index)?;
-    Ok(raw.as_deref().and_then(Digest::from_bytes))
+/// Column `index` as the bytes of a digest, without copying them.
+pub(super) fn digest_bytes<'a>(
+    row: &'a Row<'_>,
+    index: usize,
+) -> rusqlite::Result<Option<&'a [u8]>> {
+    Ok(row.get_ref(index)?.as_blob_or_null()?)
 }
 
 /// Column `index` as a word of an enumeration.
