@@ -35,7 +35,7 @@ use crate::model::{RootId, ScanId, Timestamp, TopGroup, Totals, now_ns};
 use crate::platform::{Dir, FileId, Links, VolumeTable, lower_priority};
 
 /// Groups that the summary shows.
-const TOP_GROUPS: usize = 10;
+const TOP_GROUPS: u64 = 10;
 /// Files that change while they are read get this many chances in one run.
 const PASSES: u32 = 3;
 /// Most files that one worker reads in step.
@@ -445,11 +445,13 @@ impl Run<'_> {
 
 /// Looks at all files once: the totals, and the groups that free most.
 fn summarise(reader: ReadOnly) -> Result<(Totals, Vec<TopGroup>), CatalogError> {
-    let mut groups = GroupList::build(reader, GroupFilter::default())?;
+    let filter = GroupFilter {
+        limit: Some(TOP_GROUPS),
+        ..GroupFilter::default()
+    };
+    let mut groups = GroupList::build(reader, filter)?;
     let mut top = Vec::new();
-    while top.len() < TOP_GROUPS
-        && let Some(group) = groups.next_group()?
-    {
+    while let Some(group) = groups.next_group()? {
         top.push(TopGroup::from(&group));
     }
     Ok((groups.totals(), top))
