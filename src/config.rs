@@ -23,7 +23,7 @@ use tracing::Level;
 
 use crate::model::Algorithm;
 use crate::scan::limits::{Durability, Limits};
-use crate::scan::options::{ListingOptions, ScanOptions};
+use crate::scan::options::{IoMode, ListingOptions, ScanOptions};
 
 /// The variable that names the configuration file; not a setting of its own.
 const CONFIG_VARIABLE: &str = "DUPESCAN_CONFIG";
@@ -290,6 +290,11 @@ fn limits(settings: &Layer) -> Result<Limits, ConfigError> {
 
 fn scan(settings: &Layer) -> Result<ScanOptions, ConfigError> {
     let flag = |key| Ok(settings.get(key, values::boolean)?.unwrap_or(false));
+    let io = values::choice(&[
+        ("auto", IoMode::Auto),
+        ("ssd", IoMode::Ssd),
+        ("hdd", IoMode::Hdd),
+    ]);
     let options = ScanOptions {
         algorithm: settings.get(Key::Hash, str::parse::<Algorithm>)?,
         listing: ListingOptions {
@@ -306,6 +311,7 @@ fn scan(settings: &Layer) -> Result<ScanOptions, ConfigError> {
         max_size: settings.get(Key::MaxSize, values::size)?,
         nice: flag(Key::Nice)?,
         bwlimit: settings.get(Key::Bwlimit, values::rate)?.flatten(),
+        io: settings.get(Key::Io, io)?.unwrap_or_default(),
         ..ScanOptions::default()
     };
     match (options.min_size, options.max_size) {

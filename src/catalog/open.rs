@@ -6,6 +6,7 @@ use std::fs::{DirBuilder, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
@@ -137,7 +138,11 @@ impl Exclusive {
 pub struct ReadOnly {
     pub(super) connection: Connection,
     path: PathBuf,
+    stopped: Option<Stopped>,
 }
+
+/// Says whether long queries should stop.
+type Stopped = Arc<dyn Fn() -> bool + Send + Sync>;
 
 impl ReadOnly {
     /// Opens an existing catalog; works while a scan writes to it, and on
@@ -163,6 +168,7 @@ impl ReadOnly {
         Ok(Self {
             connection,
             path: path.to_owned(),
+            stopped: None,
         })
     }
 
@@ -171,12 +177,28 @@ impl ReadOnly {
         &self.path
     }
 
+    /// Another connection to the same catalog, interrupted when this one is.
+    pub(super) fn sibling(&self) -> Result<Self, CatalogError> {
+        let mut sibling = Self::open(&self.path)?;
+        if let Some(stopped) = &self.stopped {
+            sibling.interrupt_by(Arc::clone(stopped))?;
+        }
+        Ok(sibling)
+    }
+
     /// Makes long queries stop with an error once `stopped` says so.
-    pub fn interrupt_when<F: FnMut() -> bool + Send + 'static>(
+    pub fn interrupt_when<F: Fn() -> bool + Send + Sync + 'static>(
         &mut self,
         stopped: F,
     ) -> Result<(), CatalogError> {
-        self.connection.progress_handler(10_000, Some(stopped))?;
+        self.interrupt_by(Arc::new(stopped))
+    }
+
+    fn interrupt_by(&mut self, stopped: Stopped) -> Result<(), CatalogError> {
+        let asked = Arc::clone(&stopped);
+        self.connection
+            .progress_handler(10_000, Some(move || asked()))?;
+        self.stopped = Some(stopped);
         Ok(())
     }
 }

@@ -45,6 +45,11 @@ pub(super) fn name_ref<'r>(row: &'r Row<'_>, index: usize) -> rusqlite::Result<&
     Ok(OsStr::from_bytes(name))
 }
 
+/// Column `index` as a digest.
+pub(super) fn digest(row: &Row<'_>, index: usize) -> rusqlite::Result<Option<Digest>> {
+    Ok(digest_bytes(row, index)?.and_then(Digest::from_bytes))
+}
+
 /// Column `index` as a path.
 pub(super) fn path(row: &Row<'_>, index: usize) -> rusqlite::Result<PathBuf> {
     let path: Vec<u8> = row.get(index)?;
@@ -61,10 +66,12 @@ pub(super) fn unsigned(value: i64) -> u64 {
     u64::try_from(value).unwrap_or(0)
 }
 
-/// Column `index` as a digest.
-pub(super) fn digest(row: &Row<'_>, index: usize) -> rusqlite::Result<Option<Digest>> {
-    let raw: Option<Vec<u8>> = row.get(index)?;
-    Ok(raw.as_deref().and_then(Digest::from_bytes))
+/// Column `index` as the bytes of a digest, without copying them.
+pub(super) fn digest_bytes<'a>(
+    row: &'a Row<'_>,
+    index: usize,
+) -> rusqlite::Result<Option<&'a [u8]>> {
+    Ok(row.get_ref(index)?.as_blob_or_null()?)
 }
 
 /// Column `index` as a word of an enumeration.

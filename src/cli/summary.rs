@@ -122,7 +122,7 @@ fn duplicates(context: &Context, summary: &Summary, out: &mut impl Write) -> io:
 
 /// The folders that free most, if one copy of each group stayed: the first.
 fn folders(context: &Context, summary: &Summary, out: &mut impl Write) -> io::Result<()> {
-    let heading = if summary.totals.groups > GROUPS_FOR_FOLDERS as u64 {
+    let heading = if summary.totals.groups > GROUPS_FOR_FOLDERS {
         "FOLDER (of the 1,000 groups that free most)"
     } else {
         "FOLDER"

@@ -60,6 +60,8 @@ keys! {
     Nice = "nice",
     /// Bytes per second that may be read.
     Bwlimit = "bwlimit",
+    /// How disks are read.
+    Io = "io",
     /// Where the figures of a run are written.
     MetricsFile = "metrics_file",
     /// How often they are.

@@ -193,6 +193,7 @@ fn every_other_bad_value_is_refused() {
         (Key::IgnoreCtime, "x"),
         (Key::Nice, "19"),
         (Key::Bwlimit, "fast"),
+        (Key::Io, "tape"),
         (Key::MetricsFile, ""),
         (Key::MetricsInterval, "10ms"),
         (Key::Progress, "dots"),
@@ -230,6 +231,7 @@ fn a_whole_file_is_read() {
             ignore_ctime = true
             nice = true
             bwlimit = "50M/s"
+            io = "hdd"
             metrics_file = "/run/dupescan.prom"
             metrics_interval = "1m"
             progress = "plain"
@@ -269,6 +271,7 @@ fn a_whole_file_is_read() {
         max_size: Some(4096),
         nice: true,
         bwlimit: Some(50 << 20),
+        io: IoMode::Hdd,
         ..ScanOptions::default()
     };
     assert_eq!(config.scan, expected);

@@ -8,6 +8,7 @@
 
 mod buffer;
 mod dir;
+mod disk;
 mod file;
 mod fstype;
 mod listing;
@@ -21,6 +22,7 @@ mod volume_id;
 
 pub use buffer::AlignedBuffer;
 pub use dir::{Dir, Links};
+pub use disk::says_it_turns;
 pub use file::{Extent, OpenFile};
 pub use listing::{Entries, RawEntry};
 pub use memory::Allocator;

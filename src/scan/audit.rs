@@ -13,11 +13,12 @@ use std::time::{Duration, Instant};
 pub(super) use reading::audit_batch;
 
 use super::access::{OpenRoot, OpenRoots};
+use super::disks::Disks;
 use super::engine::{Engine, Findings, Source, StageEnd};
 use super::item::{Item, ItemReport};
 use super::limits::Limits;
 use super::metrics::Metrics;
-use super::options::{ListingOptions, ScanOptions};
+use super::options::{IoMode, ListingOptions, ScanOptions};
 use super::presence::online_state;
 use super::scope::Scope;
 use super::shared::Shared;
@@ -212,6 +213,7 @@ fn surroundings(
         volume_rows: Mutex::default(),
         visited: Mutex::default(),
         next_comparison: AtomicI64::new(now_ns()),
+        disks: Disks::new(IoMode::default()),
         sizes: None,
     })
 }

@@ -69,9 +69,20 @@ impl HashSource {
         if self.is_to_be_sifted(&class) {
             self.sifting = Some(Sifting::new(class));
         } else {
-            self.waiting = class.split(self.in_step).into();
+            let in_step = self.in_step_of(&class);
+            self.waiting = class.split(in_step).into();
         }
         Ok(())
+    }
+
+    /// Copies of a class that are read in step: one where a head would move
+    /// between them.
+    fn in_step_of(&self, class: &HashClass) -> usize {
+        let mut copies = class.copies.iter();
+        match copies.any(|copy| self.shared.disks.seeks(copy.volume)) {
+            true => 1,
+            false => self.in_step,
+        }
     }
 
     fn is_to_be_sifted(&self, class: &HashClass) -> bool {
@@ -80,6 +91,7 @@ impl HashSource {
             && class.size <= SIFTED_SIZE
             && total_size(class) <= SIFTED_BYTES
             && !self.is_slow()
+            && self.in_step_of(class) > 1
     }
 
     /// Under `--bwlimit` the processor has time to spare, and results should

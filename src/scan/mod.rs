@@ -7,6 +7,7 @@ mod breaker;
 mod compare;
 pub mod content;
 mod diff;
+mod disks;
 mod engine;
 mod entries;
 mod error;

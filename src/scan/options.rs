@@ -29,6 +29,19 @@ impl Mode {
     }
 }
 
+/// How disks are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum IoMode {
+    /// As one with a moving head where the disk says so and is as slow.
+    #[default]
+    Auto,
+    /// By all workers at once.
+    Ssd,
+    /// By one worker, file after file.
+    Hdd,
+}
+
 /// Everything that shapes one scan.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -53,6 +66,8 @@ pub struct ScanOptions {
     pub nice: bool,
     /// Bytes per second that may be read, over all workers.
     pub bwlimit: Option<u64>,
+    /// How disks are read.
+    pub io: IoMode,
 }
 
 /// The options that decide which names a scan sees. A resumed scan goes on

@@ -50,6 +50,9 @@ pub(super) fn probe_batch(
         }
         match reader.read(&opened, &copy.state, shared.algorithm) {
             Ok(Some(sample)) => {
+                if reader.waits_for_a_head() {
+                    shared.disks.note_slow(copy.volume);
+                }
                 bytes_read += copy.state.size.min(PROBE_SPAN);
                 context.progress(copy.state.size.min(PROBE_SPAN));
                 context.metrics().files_probed.add(1);

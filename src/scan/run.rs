@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::ScanError;
 use super::access::{OpenRoot, OpenRoots, join};
+use super::disks::Disks;
 use super::engine::{Engine, Findings, Source, StageEnd};
 use super::events;
 use super::hash_source::HashSource;
@@ -104,6 +105,7 @@ pub fn run(
         volume_rows: Mutex::default(),
         visited: Mutex::default(),
         next_comparison: AtomicI64::new(now_ns()),
+        disks: Disks::new(plan.options.io),
         sizes: is_first_scan.then(|| Sizes::new(&plan.options)),
     });
     let engine = Engine::start(&shared, writer.died().clone(), limits, shutdown, metrics)?;

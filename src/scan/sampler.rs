@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::access::is_in_state;
 use super::pool::WorkerContext;
-use super::samples::{SampleReader, WINDOW};
+use super::samples::{SampleReader, Taken, WINDOW};
 use super::shared::Shared;
 use super::sizes::{Meeting, Sizes};
 use crate::catalog::{FileChange, FileState, PROBE_SPAN, Sample, WorkCopy};
@@ -25,6 +25,8 @@ pub(super) struct Sampler<'a> {
     pub(super) folder: FolderId,
     pub(super) volume: VolumeId,
     pub(super) path: &'a Path,
+    /// For the path of the file that is read.
+    pub(super) path_buffer: PathBuf,
     pub(super) reader: &'a mut SampleReader,
     /// Cleared by the first failure of the device: it is not asked again and
     /// again here.
@@ -35,30 +37,45 @@ impl Sampler<'_> {
     /// Reads the new files of the folder that may have duplicates; returns
     /// the bytes read.
     pub(super) fn sample_all(mut self, sizes: &Sizes, changes: &mut [FileChange]) -> u64 {
-        let wanted = self.choose(sizes, changes);
+        let mut wanted = self.choose(sizes, changes);
+        // Two at a time: hashed together, two of about one size take little
+        // longer than one.
+        wanted.sort_unstable_by_key(|&index| changes[index].meta.size);
         let mut bytes_read = 0;
-        let mut path = PathBuf::new();
-        for (number, &index) in wanted.iter().enumerate() {
-            if number % WINDOW == 0 && self.is_reading && self.reader.waits_for_disk() {
-                let ahead = &wanted[number..wanted.len().min(number + WINDOW)];
+        for (number, pair) in wanted.chunks(2).enumerate() {
+            if number * 2 % WINDOW == 0 && self.is_reading && self.reader.waits_for_disk() {
+                let ahead = &wanted[number * 2..wanted.len().min(number * 2 + WINDOW)];
                 self.ask_for(ahead, changes);
             }
-            let change = &mut changes[index];
-            path.as_mut_os_string().clear();
-            path.push(self.path);
-            path.push(&change.name);
-            self.context.set_path(&path);
-            self.context.set_part(index);
-            let state = state_of(change);
-            match self.read(change, &state) {
-                Some(sample) => {
-                    bytes_read += state.size.min(PROBE_SPAN);
-                    change.sample = Some(sample);
+            for (&index, sample) in pair.iter().zip(self.sample_pair(pair, changes)) {
+                let change = &mut changes[index];
+                match sample {
+                    Some(_) => bytes_read += change.meta.size.min(PROBE_SPAN),
+                    None => sizes.defer(self.copy(change)),
                 }
-                None => sizes.defer(self.copy(change)),
+                change.sample = sample;
             }
         }
         bytes_read
+    }
+
+    /// Reads one or two files, and hashes them together.
+    fn sample_pair(&mut self, pair: &[usize], changes: &[FileChange]) -> [Option<Sample>; 2] {
+        let mut taken = [None, None];
+        for (buffer, (&index, taken)) in pair.iter().zip(&mut taken).enumerate() {
+            let change = &changes[index];
+            self.path_buffer.as_mut_os_string().clear();
+            self.path_buffer.push(self.path);
+            self.path_buffer.push(&change.name);
+            self.context.set_path(&self.path_buffer);
+            self.context.set_part(index);
+            *taken = self.take(buffer, change);
+        }
+        let algorithm = self.shared.algorithm;
+        match &taken {
+            [Some(one), Some(two)] => self.reader.hash_both([one, two], algorithm).map(Some),
+            _ => taken.map(|taken| Some(self.reader.hash(taken.as_ref()?, algorithm))),
+        }
     }
 
     /// The files whose size was met before.
@@ -92,17 +109,24 @@ impl Sampler<'_> {
         }
     }
 
-    fn read(&mut self, change: &FileChange, state: &FileState) -> Option<Sample> {
-        self.is_reading &= !self.context.shutdown().is_stopped();
+    fn take(&mut self, buffer: usize, change: &FileChange) -> Option<Taken> {
+        // A head that moves between folders and files takes its time: files
+        // are read later, in the order of their inodes.
+        self.is_reading &=
+            !self.context.shutdown().is_stopped() && !self.shared.disks.seeks(self.volume);
         if !self.is_reading {
             return None;
         }
-        match self.open_and_read(change, state) {
-            Ok(sample) => {
+        let state = state_of(change);
+        match self.open_and_take(buffer, change, &state) {
+            Ok(taken) => {
+                if self.reader.waits_for_a_head() {
+                    self.shared.disks.note_slow(self.volume);
+                }
                 self.context.progress(state.size.min(PROBE_SPAN));
                 self.context.metrics().candidates.add(1);
                 self.context.metrics().files_probed.add(1);
-                sample
+                taken
             }
             Err(error) => {
                 self.is_reading = !Fault::from_io(Step::Read, &error).is_device_like();
@@ -112,11 +136,12 @@ impl Sampler<'_> {
     }
 
     /// `None` where the file is not the one that was listed.
-    fn open_and_read(
+    fn open_and_take(
         &mut self,
+        buffer: usize,
         change: &FileChange,
         state: &FileState,
-    ) -> io::Result<Option<Sample>> {
+    ) -> io::Result<Option<Taken>> {
         if let Some(throttle) = &self.shared.throttle {
             let (context, bytes) = (self.context, state.size.min(PROBE_SPAN));
             throttle.take(bytes, context.shutdown(), || context.progress(0));
@@ -125,7 +150,7 @@ impl Sampler<'_> {
         if !is_in_state(&file.opened_as().meta, state) {
             return Ok(None);
         }
-        self.reader.read(&file, state, self.shared.algorithm)
+        self.reader.take(buffer, &file, state)
     }
 }
 

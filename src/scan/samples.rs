@@ -15,14 +15,21 @@ pub(super) const WINDOW: usize = 64;
 
 /// One worker's means to take samples.
 pub(super) struct SampleReader {
-    buffer: AlignedBuffer,
+    buffers: [AlignedBuffer; 2],
     pace: Pace,
+}
+
+/// Head and tail of a file, read and found unchanged.
+pub(super) struct Taken {
+    buffer: usize,
+    size: u64,
+    racy: bool,
 }
 
 impl SampleReader {
     pub(super) fn new() -> Self {
         Self {
-            buffer: AlignedBuffer::new(HEAD + TAIL),
+            buffers: [(); 2].map(|()| AlignedBuffer::new(HEAD + TAIL)),
             pace: Pace::default(),
         }
     }
@@ -30,6 +37,11 @@ impl SampleReader {
     /// Whether it pays to ask for files ahead of reading them.
     pub(super) fn waits_for_disk(&self) -> bool {
         self.pace.is_slow()
+    }
+
+    /// Whether reads take as long as a head needs to move.
+    pub(super) fn waits_for_a_head(&self) -> bool {
+        self.pace.is_seeking()
     }
 
     /// Asks the system to read what a sample will need.
@@ -42,41 +54,84 @@ impl SampleReader {
         }
     }
 
-    /// Reads head and tail; `None` when the file changed under the reader.
+    /// Reads head and tail and hashes them; `None` when the file changed under
+    /// the reader.
     pub(super) fn read(
         &mut self,
         file: &OpenFile,
         state: &FileState,
         algorithm: Algorithm,
     ) -> io::Result<Option<Sample>> {
+        let taken = self.take(0, file, state)?;
+        Ok(taken.map(|taken| self.hash(&taken, algorithm)))
+    }
+
+    /// Reads head and tail into one of the two buffers; `None` when the file
+    /// changed under the reader.
+    pub(super) fn take(
+        &mut self,
+        buffer: usize,
+        file: &OpenFile,
+        state: &FileState,
+    ) -> io::Result<Option<Taken>> {
         let began = now_ns();
-        let size = state.size;
         let clock = Instant::now();
-        let hash = if size <= PROBE_SPAN {
-            let length = usize::try_from(size).unwrap_or(self.buffer.len());
-            let whole = &mut self.buffer[..length];
-            if file.read_at(whole, 0)? < length {
-                return Ok(None);
+        let size = state.size;
+        let is_whole = match short_length(size) {
+            Some(length) => file.read_at(&mut self.buffers[buffer][..length], 0)? == length,
+            None => {
+                file.advise_random();
+                let (head, tail) = self.buffers[buffer].split_at_mut(HEAD);
+                file.read_at(head, 0)? == HEAD && file.read_at(tail, size - TAIL as u64)? == TAIL
             }
-            self.pace.note(clock.elapsed());
-            SampleHash::Digest(Hasher::digest(algorithm, &self.buffer[..length]))
-        } else {
-            file.advise_random();
-            let (head, tail) = self.buffer.split_at_mut(HEAD);
-            let is_short =
-                file.read_at(head, 0)? < HEAD || file.read_at(tail, size - TAIL as u64)? < TAIL;
-            if is_short {
-                return Ok(None);
-            }
-            self.pace.note(clock.elapsed());
-            SampleHash::Probe(probe(head, tail))
         };
-        let is_unchanged = is_same(file.opened_as(), &file.stat()?);
-        Ok(is_unchanged.then_some(Sample {
-            hash,
+        self.pace.note(clock.elapsed());
+        let is_unchanged = is_whole && is_same(file.opened_as(), &file.stat()?);
+        Ok(is_unchanged.then_some(Taken {
+            buffer,
+            size,
             racy: is_racy(state, began),
         }))
     }
+
+    /// The hash of what was taken.
+    pub(super) fn hash(&self, taken: &Taken, algorithm: Algorithm) -> Sample {
+        let buffer = &self.buffers[taken.buffer];
+        taken.sample(match short_length(taken.size) {
+            Some(length) => SampleHash::Digest(Hasher::digest(algorithm, &buffer[..length])),
+            None => SampleHash::Probe(probe(&buffer[..HEAD], &buffer[HEAD..])),
+        })
+    }
+
+    /// The hashes of two; of short ones both at once.
+    pub(super) fn hash_both(&self, taken: [&Taken; 2], algorithm: Algorithm) -> [Sample; 2] {
+        let [Some(one), Some(two)] = taken.map(|taken| short_length(taken.size)) else {
+            return taken.map(|taken| self.hash(taken, algorithm));
+        };
+        let [mut first, mut second] = [(); 2].map(|()| Hasher::new(algorithm));
+        Hasher::update_both(
+            (&mut first, &self.buffers[taken[0].buffer][..one]),
+            (&mut second, &self.buffers[taken[1].buffer][..two]),
+        );
+        [
+            taken[0].sample(SampleHash::Digest(first.finish())),
+            taken[1].sample(SampleHash::Digest(second.finish())),
+        ]
+    }
+}
+
+impl Taken {
+    fn sample(&self, hash: SampleHash) -> Sample {
+        Sample {
+            hash,
+            racy: self.racy,
+        }
+    }
+}
+
+/// The length of a file of which head and tail are all there is.
+fn short_length(size: u64) -> Option<usize> {
+    usize::try_from(size).ok().filter(|_| size <= PROBE_SPAN)
 }
 
 /// How long reads took lately: microseconds from memory, a hundred and more
@@ -84,16 +139,26 @@ impl SampleReader {
 #[derive(Debug, Default)]
 struct Pace {
     average: Duration,
+    /// The average over all reads, however long they took.
+    unbounded: Duration,
 }
 
 impl Pace {
     /// Far above a read from memory, far below one from a disk.
     const SLOW: Duration = Duration::from_micros(60);
+    /// Below what a seek and half a turn take, far above a busy solid-state or
+    /// virtual disk.
+    const SEEK: Duration = Duration::from_millis(3);
     /// A thread that had to wait for a processor must not count as a disk.
     const MOST: Duration = Duration::from_millis(1);
 
     fn note(&mut self, read: Duration) {
         self.average = (self.average * 31 + read.min(Self::MOST)) / 32;
+        self.unbounded = (self.unbounded * 31 + read) / 32;
+    }
+
+    fn is_seeking(&self) -> bool {
+        self.unbounded > Self::SEEK
     }
 
     fn is_slow(&self) -> bool {
@@ -122,5 +187,10 @@ mod tests {
             pace.note(Duration::from_micros(3));
         }
         assert!(!pace.is_slow(), "cached again");
+        assert!(!pace.is_seeking());
+        for _ in 0..100 {
+            pace.note(Duration::from_millis(8));
+        }
+        assert!(pace.is_seeking());
     }
 }

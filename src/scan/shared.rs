@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::access::OpenRoots;
+use super::disks::Disks;
 use super::options::ListingOptions;
 use super::scope::Scope;
 use super::sizes::Sizes;
@@ -47,6 +48,8 @@ pub(super) struct Shared {
     pub visited: Mutex<HashSet<FileId>>,
     /// The next number for a comparison.
     pub next_comparison: AtomicI64,
+    /// How disks are read.
+    pub disks: Disks,
     /// The sizes met in a first scan; `None` where the catalog knows files
     /// already, whose sizes and digests count too.
     pub sizes: Option<Sizes>,
@@ -72,6 +75,8 @@ impl Shared {
         }
         let id = self.writer.register_volume(volume_row(&volume))?;
         rows.insert(stat.dev, id);
+        let says_it_turns = crate::platform::says_it_turns(stat.dev);
+        self.disks.meet(id, says_it_turns.unwrap_or(false));
         Ok(Ok((volume, id)))
     }
 

@@ -11,16 +11,17 @@ use crate::model::{Group, Summary, TopFolder, TopGroup};
 const SHOWN: usize = 10;
 /// Groups that folders are added up from, those that free most: the others
 /// would cost more than they change.
-pub const GROUPS_FOR_FOLDERS: usize = 1_000;
+pub const GROUPS_FOR_FOLDERS: u64 = 1_000;
 
 /// Looks at all files once.
 pub(super) fn summarise(reader: ReadOnly) -> Result<Summary, CatalogError> {
-    let mut list = GroupList::build(reader, GroupFilter::default())?;
+    let filter = GroupFilter {
+        limit: Some(GROUPS_FOR_FOLDERS),
+        ..GroupFilter::default()
+    };
+    let mut list = GroupList::build(reader, filter)?;
     let (mut groups, mut folders) = (Vec::new(), Folders::default());
-    for _ in 0..GROUPS_FOR_FOLDERS {
-        let Some(group) = list.next_group()? else {
-            break;
-        };
+    while let Some(group) = list.next_group()? {
         folders.add(&group);
         if groups.len() < SHOWN {
             groups.push(TopGroup::from(&group));

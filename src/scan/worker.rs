@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::access::Access;
 use super::audit::audit_batch;
 use super::compare::hash_classes;
+use super::disks::Turn;
 use super::item::{Item, ItemReport, Work};
 use super::list::list;
 use super::pool::{Job, WorkerContext};
@@ -51,6 +52,10 @@ impl Worker {
             }
         };
         panic_if_asked(job);
+        let _turn = match &job.item.item {
+            Item::List(_) => Turn::default(),
+            reading => self.shared.disks.turn(&reading.volumes(), context),
+        };
         match &job.item.item {
             Item::List(item) => {
                 let is_last_attempt = job.item.failed >= self.retries;

@@ -490,3 +490,23 @@ fn colour_is_used_only_when_asked_for_or_on_a_terminal() {
             .contains('\u{1b}')
     );
 }
+
+#[test]
+fn however_disks_are_read_the_groups_are_the_same() {
+    let env = TestEnv::new();
+    env.random("tree/a", 1, 100_000).copy("tree/a", "tree/b");
+    env.copy("tree/a", "tree/near").flip("tree/near", 50_000);
+    env.random("tree/c", 2, 5_000).copy("tree/c", "tree/d/e");
+    env.hard_link("tree/c", "tree/c2");
+    let mut seen = Vec::new();
+    for io in ["auto", "ssd", "hdd"] {
+        env.use_db(&format!("{io}.db"));
+        env.run(&format!("scan tree --io {io} --workers 4")).ok();
+        seen.push(env.groups());
+    }
+    assert_eq!(seen[0].len(), 2);
+    assert_eq!(seen[0], seen[1]);
+    assert_eq!(seen[0], seen[2]);
+    let refusal = env.run("scan tree --io tape").code(2).err();
+    assert!(refusal.contains("'tape'"), "{refusal}");
+}

@@ -4,6 +4,7 @@
 use super::super::testing::{Bed, TestFile, file};
 use super::*;
 use crate::globs::Globs;
+use crate::model::Digest;
 
 fn list(bed: &Bed, filter: GroupFilter) -> GroupList {
     GroupList::build(bed.reader(), filter).unwrap()
@@ -246,4 +247,74 @@ fn what_is_not_known_is_counted() {
     );
     bed.scan("/r", &[file("c", 11, 3).unread()]);
     assert_eq!(list(&bed, GroupFilter::default()).totals().undetermined, 2);
+}
+
+/// Stores a digest that begins like that of content 1.
+fn begin_alike(bed: &Bed, names: &str) {
+    bed.sql(&format!(
+        "UPDATE files SET digest = unhex('{}{}') WHERE name IN ({names})",
+        "01".repeat(8),
+        "02".repeat(24)
+    ));
+}
+
+#[test]
+fn digests_that_only_begin_alike_are_two_groups() {
+    let bed = Bed::new();
+    let files = [("a", 1), ("b", 2), ("c", 3), ("d", 4)].map(|(name, ino)| file(name, 10, ino));
+    bed.scan("/r", &files);
+    begin_alike(&bed, "x'63', x'64'");
+    assert_groups(
+        &bed,
+        GroupFilter::default(),
+        &[&["/r/a", "/r/b"], &["/r/c", "/r/d"]],
+    );
+}
+
+#[test]
+fn files_whose_digests_only_begin_alike_are_no_group() {
+    let bed = Bed::new();
+    bed.scan("/r", &[file("a", 10, 1), file("b", 10, 2)]);
+    begin_alike(&bed, "x'62'");
+    assert_groups(&bed, GroupFilter::default(), &[]);
+}
+
+#[test]
+fn a_group_that_dissolved_since_the_count_is_left_out() {
+    let bed = bed();
+    let mut list = list(&bed, GroupFilter::default());
+    bed.remove("/s", &[], &["60"]);
+    bed.remove("/r", &[], &["60"]);
+    let sizes: Vec<u64> = std::iter::from_fn(|| list.next_group().unwrap())
+        .map(|group| group.size)
+        .collect();
+    assert_eq!(sizes, [100, 10]);
+}
+
+#[test]
+fn no_snapshot_is_held_between_groups() {
+    let bed = bed();
+    let mut list = list(&bed, GroupFilter::default());
+    assert!(list.next_group().unwrap().is_some());
+    assert!(list.readers.first().catalog.connection.is_autocommit());
+}
+
+#[test]
+fn counting_ends_when_it_is_interrupted() {
+    let bed = bed();
+    bed.sql(
+        "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers LIMIT 20000)
+         INSERT INTO files (folder, name, size, allocated, mtime_ns, ctime_ns, nlink, digest,
+             first_scan)
+         SELECT (SELECT min(id) FROM folders), CAST('many ' || n AS BLOB), 5, 0, 0, 0, 1,
+             zeroblob(32), 1
+           FROM numbers",
+    );
+    for connections in [1, 2] {
+        let mut reader = bed.reader();
+        reader.interrupt_when(|| true).unwrap();
+        let readers = Readers::of(reader, connections).unwrap();
+        let built = GroupList::bounded(readers, GroupFilter::default(), Bounds::default());
+        assert!(built.err().unwrap().is_interrupted());
+    }
 }

@@ -186,6 +186,11 @@ pub(crate) struct ScanSettingArgs {
     #[arg(long, value_name = "RATE", allow_negative_numbers = true)]
     #[arg(help_heading = "How to scan")]
     pub(crate) bwlimit: Option<String>,
+
+    /// How disks are read: hdd by one worker, file after file; ssd by all; auto measures
+    #[arg(long, value_name = "KIND", value_parser = ["auto", "ssd", "hdd"])]
+    #[arg(help_heading = "How to scan")]
+    pub(crate) io: Option<String>,
 }
 
 impl ScanSettingArgs {
@@ -204,6 +209,7 @@ impl ScanSettingArgs {
         layer.flag(Key::IgnoreCtime, self.ignore_ctime.as_ref());
         layer.flag(Key::Nice, self.nice.as_ref());
         layer.flag(Key::Bwlimit, self.bwlimit.as_ref());
+        layer.flag(Key::Io, self.io.as_ref());
         layer
     }
 }

@@ -7,7 +7,7 @@ use super::report::ReportSort;
 use super::*;
 use crate::config::{Config, Places};
 use crate::model::{Algorithm, FaultId};
-use crate::scan::options::{ListingOptions, Mode, ScanOptions};
+use crate::scan::options::{IoMode, ListingOptions, Mode, ScanOptions};
 
 fn parse(line: &str) -> Result<Cli, clap::Error> {
     Cli::try_parse_from(["dupescan"].into_iter().chain(line.split_whitespace()))
@@ -142,7 +142,7 @@ fn every_scan_flag_reaches_the_options() {
     let line = "scan a --mode folders --rehash --hash-all --max-depth 3 --hash blake3 \
                 --min-size 1k --max-size 10M --include *.jpg --exclude a --exclude b \
                 --gitignore --no-hidden --follow-links --one-file-system --ignore-ctime --nice \
-                --bwlimit 50M/s";
+                --bwlimit 50M/s --io hdd";
     let Command::Scan(args) = parse(line).unwrap().command else {
         panic!("not a scan");
     };
@@ -165,6 +165,7 @@ fn every_scan_flag_reaches_the_options() {
         hash_all: true,
         nice: true,
         bwlimit: Some(50 << 20),
+        io: IoMode::Hdd,
     };
     assert_eq!(args.options(&config(line).scan), expected);
 }

@@ -4,7 +4,7 @@
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{Folder, Stop, Visit, fault, read_ignores, send, visited};
 use crate::catalog::{
@@ -222,6 +222,7 @@ impl Folder {
             folder: visit.item.folder,
             volume: parts.volume,
             path: parts.path,
+            path_buffer: PathBuf::new(),
             reader,
             is_reading: visit.item.may_read,
         };

@@ -1,0 +1,136 @@
+//! How the disks of a run are read. A disk with a moving head is read by one
+//! worker at a time and file after file: two readers would make it seek
+//! between them.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::options::IoMode;
+use super::pool::WorkerContext;
+use crate::model::VolumeId;
+
+/// The longest nap between two looks at a disk that is in use.
+const NAP: Duration = Duration::from_millis(2);
+
+/// The disks met in a run, by volume.
+#[derive(Debug)]
+pub(super) struct Disks {
+    mode: IoMode,
+    known: Mutex<HashMap<VolumeId, Arc<Disk>>>,
+}
+
+#[derive(Debug, Default)]
+struct Disk {
+    /// Whether it says that it turns.
+    says_it_turns: bool,
+    /// Whether reads take as long as on one that does.
+    is_slow: AtomicBool,
+    is_in_use: AtomicBool,
+}
+
+/// The right to read from some disks; given back when dropped.
+#[derive(Debug, Default)]
+pub(super) struct Turn(Vec<Arc<Disk>>);
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        for disk in &self.0 {
+            disk.is_in_use.store(false, Ordering::Release);
+        }
+    }
+}
+
+impl Disks {
+    pub(super) fn new(mode: IoMode) -> Self {
+        Self {
+            mode,
+            known: Mutex::default(),
+        }
+    }
+
+    /// Gets to know the disk of a volume.
+    pub(super) fn meet(&self, volume: VolumeId, says_it_turns: bool) {
+        let disk = Arc::new(Disk {
+            says_it_turns,
+            ..Disk::default()
+        });
+        self.lock().entry(volume).or_insert(disk);
+    }
+
+    /// Notes that reads from a volume take milliseconds. Only then is a disk
+    /// believed that says it turns: virtual ones say so too.
+    pub(super) fn note_slow(&self, volume: VolumeId) {
+        if let Some(disk) = self.lock().get(&volume) {
+            disk.is_slow.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether a volume is to be read as one with a moving head.
+    pub(super) fn seeks(&self, volume: VolumeId) -> bool {
+        match self.mode {
+            IoMode::Ssd => false,
+            IoMode::Hdd => true,
+            IoMode::Auto => self
+                .lock()
+                .get(&volume)
+                .is_some_and(|disk| disk.says_it_turns && disk.is_slow.load(Ordering::Relaxed)),
+        }
+    }
+
+    /// Waits until the disks of these volumes (sorted, so that nobody waits in
+    /// a circle) may be read; at once for disks that do not seek. On shutdown
+    /// it comes back with what it has.
+    pub(super) fn turn(&self, volumes: &[VolumeId], context: &WorkerContext) -> Turn {
+        let mut turn = Turn::default();
+        for volume in volumes.iter().filter(|volume| self.seeks(**volume)) {
+            let disk = Arc::clone(self.lock().entry(*volume).or_default());
+            while disk.is_in_use.swap(true, Ordering::Acquire) {
+                if context.shutdown().is_stopped() || context.is_abandoned() {
+                    return turn;
+                }
+                std::thread::sleep(NAP);
+                // Waiting here is no standstill.
+                context.progress(0);
+            }
+            turn.0.push(disk);
+        }
+        turn
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<VolumeId, Arc<Disk>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DISK: VolumeId = VolumeId(1);
+    const OTHER: VolumeId = VolumeId(2);
+
+    #[test]
+    fn a_disk_is_believed_to_turn_only_when_it_is_slow() {
+        let disks = Disks::new(IoMode::Auto);
+        disks.meet(DISK, true);
+        disks.meet(OTHER, false);
+        assert!(!disks.seeks(DISK));
+        disks.note_slow(DISK);
+        disks.note_slow(OTHER);
+        assert!(disks.seeks(DISK));
+        assert!(!disks.seeks(OTHER), "a slow disk that does not turn");
+        assert!(!disks.seeks(VolumeId(3)), "unknown");
+    }
+
+    #[test]
+    fn the_user_decides() {
+        for (mode, seeks) in [(IoMode::Ssd, false), (IoMode::Hdd, true)] {
+            let disks = Disks::new(mode);
+            disks.meet(DISK, !seeks);
+            disks.note_slow(DISK);
+            assert_eq!(disks.seeks(DISK), seeks);
+        }
+    }
+}
