@@ -22,7 +22,7 @@ use crate::model::{Algorithm, CopyEntry, Digest, FolderId, Group, RootId, Volume
 /// Names that a thread gathers before it hands them over.
 const BATCH: usize = 1024;
 /// Up to this many groups, rows of other sizes are left out by the query.
-pub(super) const FEW_GROUPS: usize = 32;
+pub(super) const FEW_GROUPS: usize = 256;
 /// What a name is expected to take; when it is more, fewer groups are read.
 const BYTES_EACH: usize = 200;
 
