@@ -60,7 +60,7 @@ impl Default for Bounds {
         Self {
             count: 96 << 20,
             groups: 2 << 20,
-            members: 48 << 20,
+            members: 40 << 20,
         }
     }
 }
@@ -210,6 +210,8 @@ impl GroupList {
         }
         let groups = &groups[..fitting];
         let context = &self.context;
+        // Read to its end, but it has its memory still.
+        self.chunk = Chunk::empty();
         let (chunk, loaded) = self
             .readers
             .on_snapshot(|readers| Chunk::load(readers, context, groups, room))?;

@@ -2,7 +2,7 @@
 //! room for, and folds their names into copies. Whole digests are compared
 //! here, so that a group is never more than files of one digest.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::ffi::OsStr;
 use std::iter::Peekable;
 use std::os::unix::ffi::OsStrExt;
@@ -22,7 +22,7 @@ use crate::model::{Algorithm, CopyEntry, Digest, FolderId, Group, RootId, Volume
 /// Names that a thread gathers before it hands them over.
 const BATCH: usize = 1024;
 /// Up to this many groups, rows of other sizes are left out by the query.
-pub(super) const FEW_GROUPS: usize = 32;
+pub(super) const FEW_GROUPS: usize = 1024;
 /// What a name is expected to take; when it is more, fewer groups are read.
 const BYTES_EACH: usize = 200;
 
@@ -136,8 +136,9 @@ fn sql(groups: &[Ranked]) -> String {
     let wanted = match groups.len() > FEW_GROUPS {
         true => String::new(),
         false => {
-            let sizes = groups.iter().map(|group| group.size.to_string());
-            format!("AND size IN ({})", sizes.collect::<Vec<_>>().join(", "))
+            let sizes: BTreeSet<u64> = groups.iter().map(|group| group.size).collect();
+            let sizes: Vec<String> = sizes.iter().map(ToString::to_string).collect();
+            format!("AND size IN ({})", sizes.join(", "))
         }
     };
     format!(

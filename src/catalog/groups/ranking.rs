@@ -7,6 +7,10 @@ use rayon::slice::ParallelSliceMut;
 
 use super::Order;
 
+/// Groups that memory is reserved for at most: the number of names is what the
+/// catalog claims.
+const MOST_RESERVED: usize = 4 << 20;
+
 /// The first eight bytes of a digest. In the order of the digests, so that
 /// ranks that tie come in the order that digests give them. Two digests with
 /// one key count as one group, if the sizes are equal too, until their members
@@ -77,6 +81,18 @@ impl Ranking {
         }
     }
 
+    /// Reserves memory for the groups of this many names. It is taken up only
+    /// as it is filled; growing would need it twice for a moment.
+    pub(super) fn reserve(&mut self, names: usize) {
+        let groups = (names / 2).min(MOST_RESERVED);
+        self.groups.reserve(groups.min(self.most_before_cut()));
+    }
+
+    /// A quarter more than wanted, so that cutting is rare.
+    fn most_before_cut(&self) -> usize {
+        self.most.saturating_add(self.most / 4).saturating_add(1)
+    }
+
     /// Takes a group up, if there is room before it.
     pub(super) fn push(&mut self, group: Ranked) {
         if let Some(after) = &self.after
@@ -85,8 +101,7 @@ impl Ranking {
             return;
         }
         self.groups.push(group);
-        // A quarter more than wanted, so that cutting is rare.
-        if self.groups.len() > self.most.saturating_add(self.most / 4) {
+        if self.groups.len() >= self.most_before_cut() {
             self.cut();
         }
     }

@@ -72,7 +72,9 @@ impl Count<'_> {
     ) -> Result<Counted, CatalogError> {
         let mut counted = Counted::default();
         let classes = Classes::default();
-        let expected = self.expected_bytes(&readers.first().catalog)?;
+        let names = names_expected(&readers.first().catalog)?;
+        ranking.reserve(names);
+        let expected = names.saturating_mul(self.bytes_each());
         let parts = Parts::new(expected);
         let mut next = Some(parts.first(self.room));
         while let Some(part) = next {
@@ -93,17 +95,6 @@ impl Count<'_> {
     fn room_beside(&self, ranking: &Ranking) -> usize {
         let left = self.room.saturating_sub(ranking.bytes());
         left.max(self.room / 4)
-    }
-
-    fn expected_bytes(&self, catalog: &ReadOnly) -> Result<usize, CatalogError> {
-        let files: i64 =
-            catalog
-                .connection
-                .query_row("SELECT ifnull(sum(files), 0) FROM roots", [], |row| {
-                    row.get(0)
-                })?;
-        let files = usize::try_from(files).unwrap_or(0);
-        Ok(files.saturating_mul(self.bytes_each()))
     }
 
     fn bytes_each(&self) -> usize {
@@ -210,6 +201,12 @@ impl Count<'_> {
         let is_below = places.iter().any(|mark| mark.is_below);
         (is_across || !self.filter.across) && (is_below || self.filter.below.is_empty())
     }
+}
+
+fn names_expected(catalog: &ReadOnly) -> Result<usize, CatalogError> {
+    let sql = "SELECT ifnull(sum(files), 0) FROM roots";
+    let files: i64 = catalog.connection.query_row(sql, [], |row| row.get(0))?;
+    Ok(usize::try_from(files).unwrap_or(0))
 }
 
 /// One part being gathered, by several threads.
