@@ -31,7 +31,7 @@ pub(super) const CHUNK: usize = 64 * 1024;
 /// How often results, and the state of huge files, are sent to the writer: with
 /// the time to its next commit, less than half a second of reading is lost to a
 /// kill.
-const SAVE_EVERY: Duration = Duration::from_millis(200);
+const SAVE_EVERY: Duration = Duration::from_millis(100);
 /// Lanes that advance together: as many as [`Hasher::update_both`] takes.
 const AT_ONCE: usize = 2;
 
