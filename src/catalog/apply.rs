@@ -55,7 +55,12 @@ impl<'t> Applier<'t> {
     fn apply(&mut self, record: &Record) -> rusqlite::Result<()> {
         match record {
             Record::Listed(listing) => self.apply_listing(listing),
-            Record::Part(part) => self.apply_part(part),
+            Record::Part(part, volume) => {
+                self.transaction
+                    .prepare_cached("UPDATE folders SET volume = ?2 WHERE id = ?1")?
+                    .execute(params![part.folder.0, volume.0])?;
+                self.apply_part(part)
+            }
             Record::Visited { folder, scan } => visit(self.transaction, *folder, *scan),
             Record::Files {
                 scan,

@@ -122,6 +122,15 @@ impl ReadOnly {
         Ok(names)
     }
 
+    /// The names of the live empty files of a folder.
+    pub fn empty_files_of(&self, folder: FolderId) -> Result<Vec<OsString>, CatalogError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT name FROM files WHERE folder = ?1 AND size = 0 AND removed_in IS NULL",
+        )?;
+        let names = statement.query_map([folder.0], |row| rows::name(row, 0))?;
+        Ok(names.collect::<Result<_, _>>()?)
+    }
+
     /// The subfolder rows of a folder, by name.
     pub fn subfolders_of(&self, folder: FolderId) -> Result<Vec<KnownFolder>, CatalogError> {
         let mut statement = self.connection.prepare_cached(

@@ -11,8 +11,9 @@ use crate::model::{Algorithm, Digest, FileMeta, FolderId, Probe, RootId, ScanId,
 pub enum Record {
     /// A folder was listed completely.
     Listed(Box<FolderListing>),
-    /// Some files of a large folder, ahead of its listing.
-    Part(Box<PartListing>),
+    /// Some files of a large folder, ahead of its listing, and the volume they
+    /// lie on.
+    Part(Box<PartListing>, VolumeId),
     /// A folder was looked at in this scan, but its listing did not change:
     /// it is out of scope, or a resumed scan had listed it before.
     Visited {
@@ -39,7 +40,7 @@ impl Record {
     pub(super) fn weight(&self) -> usize {
         match self {
             Self::Listed(listing) => 1 + listing.files.weight(),
-            Self::Part(part) => part.weight(),
+            Self::Part(part, _) => part.weight(),
             Self::Visited { .. } | Self::Fault(_) => 1,
             Self::Files { results, .. } => results.iter().map(|r| r.names.len()).sum(),
         }
@@ -202,7 +203,7 @@ impl From<Sample> for FileOutcome {
 }
 
 /// The state of a file that a probe or digest belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FileState {
     /// Length in bytes.
     pub size: u64,

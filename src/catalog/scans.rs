@@ -310,6 +310,22 @@ pub(super) fn set_totals(
 }
 
 impl ReadOnly {
+    /// Whether a root was scanned with `--ignore-ctime` since all of it was
+    /// last read again: a digest may belong to an older state of its file.
+    pub fn has_ignored_ctime(&self, root: RootId) -> Result<bool, CatalogError> {
+        Ok(self.connection.query_row(
+            r#"SELECT EXISTS (
+                   SELECT 1 FROM scans
+                    WHERE root = ?1 AND options LIKE '%"ignore_ctime":true%'
+                      AND id > (SELECT coalesce(max(id), 0) FROM scans
+                                 WHERE root = ?1 AND state = 'complete' AND subpath = x''
+                                   AND mode = 'all' AND options LIKE '%"rehash":true%'
+                                   AND options LIKE '%"ignore_ctime":false%'))"#,
+            [root.0],
+            |row| row.get(0),
+        )?)
+    }
+
     /// The scan with this number.
     pub fn scan(&self, id: ScanId) -> Result<Option<ScanRow>, CatalogError> {
         let sql = format!("SELECT {COLUMNS} FROM scans WHERE id = ?1");

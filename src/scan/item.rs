@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::audit::Audited;
 use super::metrics::ItemKind;
 use super::scope::IgnoreChain;
-use crate::catalog::{AuditCopy, CatalogError, HashClass, WorkCopy, WorkName};
+use crate::catalog::{AuditCopy, CatalogError, FileState, HashClass, WorkCopy, WorkName};
 use crate::fault::Fault;
 use crate::model::{FolderId, RootId, ScanId, Timestamp, VolumeId};
 
@@ -102,16 +102,22 @@ impl Item {
         }
     }
 
-    /// The listing without reading files, where it was reading one that hangs:
-    /// the file is left to an item of its own.
-    pub(super) fn without_reading(&self, part: Option<usize>) -> Option<Self> {
-        match (self, part) {
-            (Self::List(item), Some(_)) if item.may_read => Some(Self::List(ListItem {
-                may_read: false,
-                ..item.clone()
-            })),
-            _ => None,
-        }
+    /// For a listing that was reading a file when it came to a halt: the file
+    /// as an item of its own, and the listing without reading.
+    pub(super) fn split_listing(&self, part: Option<usize>, file: &Path) -> Option<(Self, Self)> {
+        let (Self::List(item), Some(_), Some(name)) = (self, part, file.file_name()) else {
+            return None;
+        };
+        let stuck = WorkCopy {
+            names: vec![(item.folder, name.to_owned())],
+            state: FileState::default(),
+            volume: item.volume,
+        };
+        let listing = ListItem {
+            hung: Some(name.to_owned()),
+            ..item.again()
+        };
+        Some((Self::Probe(vec![stuck]), Self::List(listing)))
     }
 
     /// The copies it opens.
@@ -217,8 +223,25 @@ pub(super) struct ListItem {
     pub start_depth: usize,
     /// What led to it.
     pub origin: Origin,
-    /// Whether files may be read on the way; not once one of them hung.
-    pub may_read: bool,
+    /// A file that hung while it was read on the way. The folder is listed
+    /// again without reading, and that file is not touched any more: a second
+    /// look at it could not even be killed.
+    pub hung: Option<OsString>,
+    /// Whether an earlier attempt failed.
+    pub is_repeated: bool,
+}
+
+impl ListItem {
+    /// The same once more. Parts of the folder may have been sent before the
+    /// first attempt failed, so that the catalog may know it now.
+    pub(super) fn again(&self) -> Self {
+        let mut again = self.clone();
+        again.is_repeated = true;
+        if let Origin::Parent(parent) = &mut again.origin {
+            parent.is_new = false;
+        }
+        again
+    }
 }
 
 /// What led to a folder.

@@ -70,7 +70,7 @@ pub(super) fn list(
             path,
             volume: item.volume,
             fault,
-            again: Some(Item::List(item.clone())),
+            again: Some(Item::List(item.again())),
         }),
     }
     report

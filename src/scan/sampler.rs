@@ -3,6 +3,7 @@
 //! complete. Whatever does not go smoothly is left to the probe stage, which
 //! knows about retries and faults.
 
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -31,6 +32,8 @@ pub(super) struct Sampler<'a> {
     /// Cleared by the first failure of the device: it is not asked again and
     /// again here.
     pub(super) is_reading: bool,
+    /// A file that must not be touched again.
+    pub(super) hung: Option<&'a OsStr>,
 }
 
 impl Sampler<'_> {
@@ -51,6 +54,7 @@ impl Sampler<'_> {
                 let change = &mut changes[index];
                 match sample {
                     Some(_) => bytes_read += change.meta.size.min(PROBE_SPAN),
+                    None if self.hung == Some(&*change.name) => {}
                     None => sizes.defer(self.copy(change)),
                 }
                 change.sample = sample;

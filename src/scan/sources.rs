@@ -97,7 +97,8 @@ impl ListSource {
             folder,
             start_depth: self.start_depth,
             origin: origin.clone(),
-            may_read: true,
+            hung: None,
+            is_repeated: false,
         });
         self.waiting.extend(items);
     }

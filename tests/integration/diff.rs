@@ -477,3 +477,42 @@ fn bad_input_is_refused_in_one_sentence() {
     assert!(line.contains("--max-size"), "{line}");
     assert!(Path::new(&env.path("a")).exists());
 }
+
+#[test]
+fn a_file_that_was_empty_and_is_not_now_forbids_the_promise() {
+    let env = TestEnv::new();
+    env.file("a/f", "hello").copy("a/f", "b/f").file("a/g", "");
+    env.settle_clock();
+    env.run("scan a b").ok();
+    env.run("diff a b").ok().says("safe to wipe");
+    // In place: the folder's times do not move.
+    env.append("a/g", "precious");
+    env.run("diff a b").code(1);
+}
+
+#[test]
+fn what_lies_beside_the_roots_below_a_forbids_the_promise() {
+    let env = TestEnv::new();
+    env.file("x/a/f", "hello").copy("x/a/f", "y/f");
+    env.file("x/c/never-scanned", "precious");
+    env.settle_clock();
+    env.run("scan x/a y").ok();
+    env.run("diff x y").code(1).says("never scanned");
+    env.run("diff x/a y").ok();
+}
+
+#[test]
+fn a_scan_that_ignored_ctime_forbids_the_promise() {
+    let env = TestEnv::new();
+    env.file("a/f", "aaa").file("b/f", "aaa");
+    env.settle_clock();
+    env.run("scan a b").ok();
+    env.flip_secretly("a/f", 1);
+    env.settle_clock();
+    env.run("scan --ignore-ctime a b").ok();
+    env.run("diff a b").code(1).says("--ignore-ctime");
+    env.run("scan a b").ok();
+    env.run("diff a b").code(1).says("--ignore-ctime");
+    env.run("scan --rehash a b").ok();
+    env.run("diff a b").code(1).says("nowhere under B");
+}

@@ -458,3 +458,25 @@ fn a_dozen_bad_files_are_no_failing_device() {
     env.finish(command).code(1);
     assert_eq!(env.sql::<i64>("SELECT count(*) FROM faults"), 12);
 }
+
+#[test]
+fn a_large_folder_that_is_listed_twice_is_counted_once() {
+    if !has_strace() {
+        skip!("no strace to make a stat fail");
+    }
+    let env = TestEnv::new();
+    env.folder("tree/d");
+    for number in 0..10_500 {
+        std::fs::File::create(env.path(format!("tree/d/{number:05}"))).unwrap();
+    }
+    // The first 10,000 were sent when this one fails.
+    inject(
+        &env,
+        "tree/d/10400",
+        "statx:error=EIO:when=1",
+        "scan tree --backoff 1ms",
+    )
+    .ok();
+    assert_eq!(env.sql::<i64>("SELECT files FROM roots"), 10_500);
+    assert_eq!(env.sql::<i64>("SELECT count(*) FROM files"), 10_500);
+}

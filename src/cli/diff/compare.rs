@@ -10,7 +10,7 @@ use super::Place;
 use crate::catalog::{CatalogError, Doubt, SideFile, SideFolder, SideMatch, Sides};
 use crate::cli::answer::Writing;
 use crate::cli::check::{Checker, Look};
-use crate::platform::{Dir, EntryKind, FileId};
+use crate::platform::{Dir, EntryKind, FileId, Links};
 use crate::report::Cell;
 
 /// Copies of a file that are looked at together.
@@ -158,7 +158,8 @@ impl Looking {
                 let is_same = match (seen, folder.times) {
                     (Ok((dir, id, now)), then) => {
                         inside.insert(id);
-                        then == Some(now) || has_listed_names(dir, folder, sides)?
+                        has_only_listed_emptiness(&dir, folder, sides)?
+                            && (then == Some(now) || has_listed_names(dir, folder, sides)?)
                     }
                     (Err(_), _) => false,
                 };
@@ -241,6 +242,22 @@ impl Looking {
             ))),
         }
     }
+}
+
+/// Whether the files that were empty still are: they are not compared, and one
+/// that got content has something to lose.
+fn has_only_listed_emptiness(
+    dir: &Dir,
+    folder: &SideFolder,
+    sides: &Sides,
+) -> Result<bool, CatalogError> {
+    let names = sides.catalog().empty_files_of(folder.id)?;
+    Ok(names
+        .iter()
+        .all(|name| match dir.stat_entry(name, Links::Refuse) {
+            Ok(stat) => stat.kind == EntryKind::File && stat.meta.size == 0,
+            Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+        }))
 }
 
 /// Whether a folder whose times moved, or were too fresh to prove anything,

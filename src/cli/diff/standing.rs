@@ -66,6 +66,13 @@ impl Standing {
         if lies_in(&context.config.db, &from.path) {
             standing.object(&format!("the catalog itself lies in {}", from.letter));
         }
+        let roots = catalog.roots()?;
+        if !roots.iter().any(|root| from.path.starts_with(&root.path)) {
+            let letter = from.letter;
+            standing.object(&format!(
+                "{letter} itself was never scanned, only roots below it"
+            ));
+        }
         standing.object_to(catalog, from, &ours)?;
         standing.object_to(catalog, to, &theirs)?;
         Ok(standing)
@@ -90,6 +97,12 @@ impl Standing {
         for root in catalog.roots()?.iter().filter(|root| around(root)) {
             if Dir::open_root(&root.path).is_err() {
                 self.object(&format!("{letter} is offline ({})", escape(&root.path)));
+            }
+            if catalog.has_ignored_ctime(root.id)? {
+                self.object(&format!(
+                    "{letter} was scanned with --ignore-ctime, which can miss a change \
+                     (`dupescan scan --rehash` looks at everything again)"
+                ));
             }
         }
         for scan in catalog.unfinished_around(&place.path)? {

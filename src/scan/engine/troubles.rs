@@ -221,26 +221,25 @@ impl Engine {
                 continue;
             };
             self.in_flight -= 1;
-            let step = match abandoned.job.item.item {
+            let work = &abandoned.job.item;
+            let (stuck, rest) = match work.item.split_listing(abandoned.part, &abandoned.what) {
+                Some((file, listing)) => (file, Some(listing)),
+                None => work.item.split(abandoned.part),
+            };
+            let step = match stuck {
                 Item::List(_) => Step::OpenFolder,
                 Item::Probe(_) | Item::Hash(_) | Item::Sift(_) | Item::Audit(_) => Step::Read,
             };
             let fault = Fault::timed_out(step, abandoned.idle.as_secs());
-            let work = &abandoned.job.item;
             let with = |item| Work {
                 item,
                 ..work.clone()
             };
-            if let Some(listing) = work.item.without_reading(abandoned.part) {
-                self.retries.add_after(with(listing), Duration::ZERO);
-            } else {
-                let (stuck, rest) = work.item.split(abandoned.part);
-                if let Some(rest) = rest {
-                    self.retries.add_after(with(rest), Duration::ZERO);
-                }
-                events::item_given_up(&abandoned, stuck.places().len());
-                self.give_up(&with(stuck), &fault, &abandoned.what, source)?;
+            if let Some(rest) = rest {
+                self.retries.add_after(with(rest), Duration::ZERO);
             }
+            events::item_given_up(&abandoned, stuck.places().len());
+            self.give_up(&with(stuck), &fault, &abandoned.what, source)?;
             self.findings.abandoned += 1;
             if self.findings.abandoned >= Pool::<Work, ItemReport>::MAX_REPLACEMENTS {
                 return Err(ScanError::TooManyStuck(self.findings.abandoned));

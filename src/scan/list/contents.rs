@@ -59,6 +59,10 @@ impl Folder {
     ) -> Result<(), Stop> {
         let (shared, context) = (visit.shared, visit.context);
         let began = now_ns();
+        if visit.item.is_repeated {
+            // What an earlier attempt sent must be seen.
+            shared.writer.flush()?;
+        }
         let (volume, volume_id) = shared
             .volume(&self.dir, &self.stat)?
             .map_err(fault(Step::OpenFolder))?;
@@ -224,7 +228,8 @@ impl Folder {
             path: parts.path,
             path_buffer: PathBuf::new(),
             reader,
-            is_reading: visit.item.may_read,
+            is_reading: visit.item.hung.is_none(),
+            hung: visit.item.hung.as_deref(),
         };
         sampler.sample_all(sizes, changes)
     }
@@ -355,7 +360,8 @@ impl Folder {
                     is_link: folder.is_link,
                     ignores: self.ignores.clone(),
                 }),
-                may_read: true,
+                hung: None,
+                is_repeated: false,
             })
             .collect()
     }
@@ -379,7 +385,9 @@ fn send_part(parts: &Parts<'_>, report: &mut ItemReport, files: PartListing) {
         shared, context, ..
     } = parts.visit;
     if !context.is_abandoned()
-        && let Err(error) = shared.writer.send(Record::Part(Box::new(files)))
+        && let Err(error) = shared
+            .writer
+            .send(Record::Part(Box::new(files), parts.volume))
     {
         report.fatal = Some(error);
     }
