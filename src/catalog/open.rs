@@ -78,6 +78,12 @@ impl Exclusive {
         connection.set_db_config(no_checkpoint, true)?;
         let found = schema::version(&connection)?;
         refuse_damaged(&connection, path)?;
+        match schema::is_intact(&connection, found) {
+            Ok(true) => {}
+            Ok(false) => return Err(CatalogError::Damaged),
+            Err(error) if is_damage(&error) => return Err(CatalogError::Damaged),
+            Err(error) => return Err(error.into()),
+        }
         connection.set_db_config(no_checkpoint, false)?;
         if found == 0 {
             connection.pragma_update(None, "page_size", 8192)?;

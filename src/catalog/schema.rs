@@ -1,6 +1,8 @@
 //! The tables of the catalog and the ordered steps that bring an older
 //! catalog up to date. `docs/CATALOG.md` explains every column.
 
+use std::collections::HashSet;
+
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::CatalogError;
@@ -39,6 +41,27 @@ pub(crate) fn migrate(connection: &mut Connection) -> Result<(), CatalogError> {
     transaction.pragma_update(None, "user_version", VERSION)?;
     transaction.commit()?;
     Ok(())
+}
+
+/// Whether everything that the steps up to `version` made is still there, word
+/// for word. A damaged definition can be valid SQL, and would be noticed only
+/// by a statement that misses a column, after others have changed the file.
+pub(crate) fn is_intact(connection: &Connection, version: i32) -> rusqlite::Result<bool> {
+    let made = Connection::open_in_memory()?;
+    for step in MIGRATIONS
+        .iter()
+        .take(usize::try_from(version).unwrap_or(0))
+    {
+        made.execute_batch(step)?;
+    }
+    let found = definitions(connection)?;
+    Ok(definitions(&made)?.is_subset(&found))
+}
+
+fn definitions(connection: &Connection) -> rusqlite::Result<HashSet<(String, Option<String>)>> {
+    let mut statement = connection.prepare("SELECT name, sql FROM sqlite_schema")?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    rows.collect()
 }
 
 /// The catalog's version; an error when the file is not a catalog or newer
