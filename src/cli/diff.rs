@@ -175,6 +175,7 @@ impl Tally {
 
 #[derive(Serialize)]
 struct TotalsJson {
+    /// What the exit code says: with `--both`, that either side could go.
     safe_to_wipe: bool,
     a: DirectionJson,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -205,7 +206,7 @@ struct DirectionJson {
 impl TotalsJson {
     fn new(forward: &Direction, backward: Option<&Direction>) -> Self {
         Self {
-            safe_to_wipe: forward.is_safe(),
+            safe_to_wipe: forward.is_safe() && backward.is_none_or(Direction::is_safe),
             a: DirectionJson::new(forward),
             b: backward.map(DirectionJson::new),
         }

@@ -201,8 +201,8 @@ fn troubles(context: &Context, outcome: &Outcome, out: &mut impl Write) -> io::R
     if findings.abandoned > 0 {
         writeln!(
             out,
-            "{} in the operating system and were left behind",
-            counted(findings.abandoned as u64, "worker hung", "workers hung")
+            "{} left behind: hung in the operating system",
+            counted(findings.abandoned as u64, "worker was", "workers were")
         )?;
     }
     if outcome.interrupted {

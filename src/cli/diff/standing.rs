@@ -109,8 +109,8 @@ impl Standing {
             self.object(&format!("scan {scan} of {letter} is unfinished"));
         }
         if listing.unlisted > 0 {
-            let folders = counted(listing.unlisted, "folder", "folders");
-            self.object(&format!("{folders} under {letter} were never listed"));
+            let folders = counted(listing.unlisted, "folder was", "folders were");
+            self.object(&format!("{folders} never listed under {letter}"));
         }
         if listing.failed > 0 {
             let paths = counted(listing.failed, "path", "paths");
