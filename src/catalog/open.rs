@@ -27,6 +27,10 @@ const MIN_SQLITE: i32 = 3_051_003;
 /// Bytes that the WAL keeps when it starts over. A long reader can make it
 /// grow further; once that is gone, the file shrinks to this again.
 const WAL_KEPT: i64 = 64 << 20;
+/// Pages in the WAL after which a commit waits for a checkpoint, 128 MiB. The
+/// writer checkpoints by the clock, long before; each checkpoint copies a page
+/// once, however often it was changed.
+const WAL_PAGES: i64 = 16_384;
 
 /// What a power cut may take of what was committed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,6 +95,7 @@ impl Exclusive {
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "NORMAL")?;
         connection.pragma_update(None, "journal_size_limit", WAL_KEPT)?;
+        connection.pragma_update(None, "wal_autocheckpoint", WAL_PAGES)?;
         connection.pragma_update(None, "cache_size", -8192)?;
         configure(&connection)?;
         temp_files_beside(&connection, path)?;
@@ -244,6 +249,8 @@ fn configure(connection: &Connection) -> Result<(), CatalogError> {
     connection.pragma_update(None, "trusted_schema", false)?;
     // Damaged pages are found when they are read, not when they did harm.
     connection.pragma_update(None, "cell_size_check", true)?;
+    // Otherwise a statement with a bound range is planned anew for every value.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(64);
     Ok(())
 }

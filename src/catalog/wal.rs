@@ -13,6 +13,8 @@ const LARGE: u64 = 256 << 20;
 /// Longest wait for readers to let a large WAL start over. dupescan's own are
 /// done sooner.
 const PATIENCE: Duration = Duration::from_millis(100);
+/// Rows whose pages take longer to write than a disk takes to sync.
+const MANY_ROWS: usize = 5_000;
 /// Bytes of a frame beside its page.
 const FRAME_HEADER: u64 = 24;
 
@@ -22,6 +24,8 @@ pub(super) struct Wal {
     last: Instant,
     /// Whether something was committed since the last checkpoint.
     dirty: bool,
+    /// Rows in what was committed since then, about.
+    rows: usize,
     /// The size from which a warning is due.
     warn_at: u64,
 }
@@ -39,13 +43,15 @@ impl Wal {
             every,
             last: Instant::now(),
             dirty: false,
+            rows: 0,
             warn_at: LARGE,
         }
     }
 
-    /// Notes a commit.
-    pub(super) fn committed(&mut self) {
+    /// Notes a commit of about so many rows.
+    pub(super) fn committed(&mut self, rows: usize) {
         self.dirty = true;
+        self.rows += rows;
     }
 
     /// When the next checkpoint is due; `None` while there is nothing to copy.
@@ -58,16 +64,19 @@ impl Wal {
         &mut self,
         connection: &Connection,
     ) -> Result<(), CatalogError> {
-        self.checkpoint_after(self.every, connection)
+        if self.dirty && self.last.elapsed() >= self.every {
+            self.checkpoint(connection)?;
+        }
+        Ok(())
     }
 
-    /// Checkpoints if the last time is so long ago.
-    pub(super) fn checkpoint_after(
+    /// Checkpoints if that would take a while: better now, while others work,
+    /// than at the end, when all wait for it.
+    pub(super) fn checkpoint_if_long(
         &mut self,
-        time: Duration,
         connection: &Connection,
     ) -> Result<(), CatalogError> {
-        if self.dirty && self.last.elapsed() >= time {
+        if self.rows >= MANY_ROWS {
             self.checkpoint(connection)?;
         }
         Ok(())
@@ -78,6 +87,7 @@ impl Wal {
     fn checkpoint(&mut self, connection: &Connection) -> Result<(), CatalogError> {
         self.last = Instant::now();
         self.dirty = false;
+        self.rows = 0;
         let mut found = run(connection, "PASSIVE")?;
         if found.bytes >= LARGE.min(self.warn_at) {
             connection.busy_timeout(PATIENCE)?;
@@ -162,18 +172,31 @@ mod tests {
         writer
             .execute("INSERT INTO t VALUES (randomblob(9000))", [])
             .unwrap();
-        wal.committed();
+        wal.committed(1);
     }
 
     #[test]
     fn a_checkpoint_is_due_only_after_a_commit() {
         let mut wal = Wal::new(Duration::ZERO);
         assert!(wal.due().is_none());
-        wal.committed();
+        wal.committed(1);
         assert!(wal.due().is_some());
         let folder = tempfile::tempdir().unwrap();
         let (writer, _reader) = database(folder.path());
         wal.checkpoint_if_due(&writer).unwrap();
+        assert!(wal.due().is_none());
+    }
+
+    #[test]
+    fn only_many_rows_are_moved_ahead_of_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let (writer, _reader) = database(folder.path());
+        let mut wal = Wal::new(Duration::from_secs(3_600));
+        wal.committed(MANY_ROWS - 1);
+        wal.checkpoint_if_long(&writer).unwrap();
+        assert!(wal.due().is_some());
+        wal.committed(1);
+        wal.checkpoint_if_long(&writer).unwrap();
         assert!(wal.due().is_none());
     }
 

@@ -24,9 +24,6 @@ const CHANNEL: usize = 256;
 /// cut. With the time that a checkpoint itself takes on a busy disk, less than
 /// 10 s of work can be lost to one.
 const CHECKPOINT: Duration = Duration::from_secs(7);
-/// Between stages a checkpoint is due sooner, but not so soon that small scans
-/// spend their time on syncing.
-const STAGE_CHECKPOINT: Duration = Duration::from_secs(1);
 
 /// A task that runs on the write connection, in a transaction of its own.
 type Task = Box<dyn FnOnce(&Transaction<'_>) -> Result<(), CatalogError> + Send>;
@@ -263,8 +260,7 @@ impl Batcher {
             }
             Message::Checkpoint => {
                 self.commit()?;
-                self.wal
-                    .checkpoint_after(STAGE_CHECKPOINT, &self.connection)?;
+                self.wal.checkpoint_if_long(&self.connection)?;
             }
             Message::Finish => {}
         }
@@ -311,8 +307,7 @@ impl Batcher {
             Applier::new(&transaction)?.apply_all(&mut self.pending)?;
             transaction.commit()?;
             self.pending.clear();
-            self.rows = 0;
-            self.wal.committed();
+            self.wal.committed(std::mem::take(&mut self.rows));
         }
         self.oldest = None;
         self.wal.checkpoint_if_due(&self.connection)
@@ -322,7 +317,7 @@ impl Batcher {
         let transaction = self.connection.transaction()?;
         task(&transaction)?;
         transaction.commit()?;
-        self.wal.committed();
+        self.wal.committed(1);
         Ok(())
     }
 }

@@ -236,9 +236,11 @@ impl Run<'_> {
             return Ok(StageEnd::Finished);
         }
         self.enter(Stage::Probe)?;
-        self.adopted = self
-            .writer
-            .adopt(self.scans.clone(), self.options().ignore_ctime)?;
+        if self.shared.sizes.is_none() {
+            self.adopted = self
+                .writer
+                .adopt(self.scans.clone(), self.options().ignore_ctime)?;
+        }
         for pass in 1..=PASSES {
             self.engine.findings.changed.clear();
             self.engine.findings.is_held = false;
@@ -397,13 +399,15 @@ impl Run<'_> {
     }
 
     fn enter(&mut self, stage: Stage) -> Result<(), CatalogError> {
+        if self.stage == stage {
+            return Ok(());
+        }
         self.stage = stage;
         self.metrics.enter(stage);
-        self.writer.checkpoint()?;
         for scan in &self.scans {
             self.writer.set_scan(*scan, ScanState::Running, stage)?;
         }
-        Ok(())
+        self.writer.checkpoint()
     }
 
     fn selection(&self) -> Selection {
