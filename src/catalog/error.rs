@@ -41,6 +41,16 @@ pub enum CatalogError {
         /// Highest version this program knows.
         known: i32,
     },
+    /// The catalog was written by an older program and is only to be read.
+    #[error(
+        "it has schema version {found}, and this dupescan reads version {known}: `dupescan scan` or `dupescan resume` brings it up to date"
+    )]
+    Older {
+        /// Version found in the file.
+        found: i32,
+        /// The version this program reads.
+        known: i32,
+    },
     /// The linked SQLite has a known corruption bug.
     #[error("SQLite {0} is too old: 3.51.3 or newer is needed")]
     OldSqlite(&'static str),

@@ -67,11 +67,12 @@ pub use writer::{Writer, WriterHandle};
 
 /// Version of the probe function that filled `files.probe`. Raising it makes
 /// every stored probe stale.
-pub const PROBE_VERSION: i64 = 1;
+pub const PROBE_VERSION: i64 = 2;
 
-/// Bytes of a file that its probe covers, head and tail together. A file that
-/// is no longer has a digest instead.
-pub const PROBE_SPAN: u64 = 16 * 1024;
+/// A file that is no longer has a digest and no probe. To read it whole costs
+/// little more than to read its head and its tail, and much less than to open
+/// it twice, which a copy would need.
+pub const SHORT: u64 = 64 * 1024;
 
 /// Files of at least this size are hashed in stretches that a resume need not
 /// repeat.

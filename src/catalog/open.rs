@@ -159,8 +159,24 @@ impl ReadOnly {
     /// Opens an existing catalog; works while a scan writes to it, and on
     /// read-only media.
     pub fn open(path: &Path) -> Result<Self, CatalogError> {
+        let catalog = Self::open_to_check(path)?;
+        catalog.refuse_older().map_err(|error| error.at(path))?;
+        Ok(catalog)
+    }
+
+    /// Opens an existing catalog, of an older version too, to check its file.
+    pub fn open_to_check(path: &Path) -> Result<Self, CatalogError> {
         require(path)?;
         Self::try_open(path).map_err(|error| error.at(path))
+    }
+
+    /// Fails where the tables are not those that this program reads.
+    pub(super) fn refuse_older(&self) -> Result<(), CatalogError> {
+        let (found, known) = (schema::version(&self.connection)?, schema::VERSION);
+        match found == known {
+            true => Ok(()),
+            false => Err(CatalogError::Older { found, known }),
+        }
     }
 
     fn try_open(path: &Path) -> Result<Self, CatalogError> {
@@ -411,6 +427,49 @@ mod tests {
         assert!(error.contains("newer dupescan"), "{error}");
         assert!(ReadOnly::open(&path).is_err());
         assert_eq!(std::fs::read(&path).unwrap(), before);
+    }
+
+    #[test]
+    fn an_older_catalog_is_brought_up_to_date_and_only_then_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("catalog.db");
+        drop(Exclusive::open_or_create(&path, "scan", Algorithm::Sha256).unwrap());
+        std::fs::remove_file(&path).unwrap();
+        let old = Connection::open(&path).unwrap();
+        schema::make(&old, 3).unwrap();
+        // One file of each length that is treated differently since.
+        old.execute_batch(
+            "INSERT INTO catalog VALUES (1, 'sha256', 1, 0, NULL, 0);
+             INSERT INTO volumes VALUES (1, 'v', 'ext4', 1, 0);
+             INSERT INTO roots (id, path, volume, files, bytes, created_at)
+                 VALUES (1, x'2f61', 1, 3, 146384, 0);
+             INSERT INTO folders (id, root, name, volume, first_scan) VALUES (1, 1, x'', 1, 1);",
+        )
+        .unwrap();
+        for (name, size) in [("a", 16_384), ("b", 30_000), ("c", 100_000)] {
+            old.execute(
+                "INSERT INTO files (folder, name, size, allocated, mtime_ns, ctime_ns, ino, nlink,
+                                    first_scan, probe)
+                 VALUES (1, CAST(?1 AS BLOB), ?2, 0, 0, 0, ?2, 1, 1, 5)",
+                (name, size),
+            )
+            .unwrap();
+        }
+        drop(old);
+        let error = ReadOnly::open(&path).err().unwrap().to_string();
+        assert!(error.contains("brings it up to date"), "{error}");
+        drop(Exclusive::open(&path, "scan").unwrap());
+        let reader = ReadOnly::open(&path).unwrap();
+        let probed: String = reader
+            .connection
+            .query_row(
+                "SELECT group_concat(CAST(name AS TEXT)) FROM files WHERE probe IS NOT NULL",
+                [],
+                |row| row.get(0),
+            )
+            .unwrap();
+        assert_eq!(probed, "a,c", "files up to 16 KiB never had one");
+        assert_eq!(reader.settled().unwrap(), crate::catalog::Settled::No);
     }
 
     #[test]

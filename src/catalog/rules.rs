@@ -3,7 +3,7 @@
 
 use rusqlite::Connection;
 
-use super::PROBE_SPAN;
+use super::SHORT;
 
 /// A rule about the rows of one table.
 pub(super) struct Rule {
@@ -222,8 +222,8 @@ fn digest_rules() -> Vec<Rule> {
         SELECT CASE algorithm WHEN 'sha512' THEN 64 ELSE 32 END FROM catalog)";
     const EMPTY: &str = "size = 0 AND (probe IS NOT NULL OR digest IS NOT NULL)";
     const SETTLED: &str = "settled_in IS NOT NULL AND (digest IS NOT NULL OR probe IS NULL)";
-    let short = format!("size BETWEEN 1 AND {PROBE_SPAN} AND probe IS NOT NULL");
-    let lone = format!("size > {PROBE_SPAN} AND digest IS NOT NULL AND probe IS NULL");
+    let short = format!("size BETWEEN 1 AND {SHORT} AND probe IS NOT NULL");
+    let lone = format!("size > {SHORT} AND digest IS NOT NULL AND probe IS NULL");
     let forget = |columns: &str, condition: &str| {
         let nulls: Vec<_> = columns
             .split(' ')

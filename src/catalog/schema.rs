@@ -20,6 +20,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/001_first.sql"),
     include_str!("migrations/002_audits.sql"),
     include_str!("migrations/003_top_folders.sql"),
+    include_str!("migrations/004_short_files.sql"),
 ];
 
 /// Creates the tables in a new file, or runs the steps an older one lacks,
@@ -48,14 +49,25 @@ pub(crate) fn migrate(connection: &mut Connection) -> Result<(), CatalogError> {
 /// by a statement that misses a column, after others have changed the file.
 pub(crate) fn is_intact(connection: &Connection, version: i32) -> rusqlite::Result<bool> {
     let made = Connection::open_in_memory()?;
-    for step in MIGRATIONS
-        .iter()
-        .take(usize::try_from(version).unwrap_or(0))
-    {
-        made.execute_batch(step)?;
-    }
+    run_steps(&made, version)?;
     let found = definitions(connection)?;
     Ok(definitions(&made)?.is_subset(&found))
+}
+
+fn run_steps(connection: &Connection, version: i32) -> rusqlite::Result<()> {
+    let steps = MIGRATIONS.iter();
+    for step in steps.take(usize::try_from(version).unwrap_or(0)) {
+        connection.execute_batch(step)?;
+    }
+    Ok(())
+}
+
+/// Makes a catalog as an older program made it.
+#[cfg(test)]
+pub(crate) fn make(connection: &Connection, version: i32) -> rusqlite::Result<()> {
+    run_steps(connection, version)?;
+    connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+    connection.pragma_update(None, "user_version", version)
 }
 
 fn definitions(connection: &Connection) -> rusqlite::Result<HashSet<(String, Option<String>)>> {

@@ -12,8 +12,8 @@ use tempfile::TempDir;
 use super::rows;
 use super::{
     Exclusive, FileChange, FileOutcome, FileResult, FileState, FolderListing, FolderPaths,
-    ListingCounts, NameRange, NewFolder, NewScan, PROBE_SPAN, PartListing, ReadOnly, Record,
-    VolumeRow, Writer, WriterHandle,
+    ListingCounts, NameRange, NewFolder, NewScan, PartListing, ReadOnly, Record, SHORT, VolumeRow,
+    Writer, WriterHandle,
 };
 use crate::model::{
     Algorithm, Digest, FileMeta, FolderId, Probe, RootId, ScanId, Summary, Totals, VolumeId,
@@ -321,7 +321,7 @@ impl Run {
             let folder = folders[&file.folder()];
             let name = Path::new(file.path).file_name().unwrap().to_owned();
             let mut outcomes = Vec::new();
-            if file.size > PROBE_SPAN {
+            if file.size > SHORT {
                 outcomes.push(FileOutcome::Probed {
                     probe: Probe(byte.into()),
                     racy: false,

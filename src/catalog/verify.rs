@@ -44,7 +44,7 @@ impl ReadOnly {
     pub fn verify(&self) -> Result<Vec<Problem>, CatalogError> {
         // A scan may be writing: counters and rows must come from one snapshot.
         let snapshot = self.connection.unchecked_transaction()?;
-        match examine(&snapshot) {
+        match self.examine(&snapshot) {
             Err(CatalogError::Sqlite(error)) if is_damage(&error) => {
                 Ok(vec![Problem::beyond_repair(format!(
                     "SQLite cannot read all of it: {error}"
@@ -53,14 +53,19 @@ impl ReadOnly {
             other => other,
         }
     }
+
+    fn examine(&self, snapshot: &Connection) -> Result<Vec<Problem>, CatalogError> {
+        let broken = integrity(snapshot)?;
+        if !broken.is_empty() {
+            // Rows read from a damaged file would only raise false alarms.
+            return Ok(broken.into_iter().map(Problem::beyond_repair).collect());
+        }
+        self.refuse_older()?;
+        examine_rows(snapshot)
+    }
 }
 
-fn examine(connection: &Connection) -> Result<Vec<Problem>, CatalogError> {
-    let broken = integrity(connection)?;
-    if !broken.is_empty() {
-        // Rows read from a damaged file would only raise false alarms.
-        return Ok(broken.into_iter().map(Problem::beyond_repair).collect());
-    }
+fn examine_rows(connection: &Connection) -> Result<Vec<Problem>, CatalogError> {
     let mut problems = header(connection)?;
     if !problems.is_empty() {
         return Ok(problems);

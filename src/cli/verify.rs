@@ -4,7 +4,7 @@ use super::args::VerifyArgs;
 use super::context::Context;
 use super::exit::Exit;
 use super::output;
-use crate::catalog::Problem;
+use crate::catalog::{Problem, ReadOnly};
 use crate::report::text::{counted, escape};
 
 pub(super) fn run(context: &Context, args: &VerifyArgs) -> anyhow::Result<Exit> {
@@ -33,8 +33,10 @@ pub(super) fn run(context: &Context, args: &VerifyArgs) -> anyhow::Result<Exit> 
 }
 
 fn check(context: &Context) -> anyhow::Result<Vec<Problem>> {
-    let problems = context.catalog()?.verify();
-    Ok(problems.map_err(|error| context.at_catalog(error))?)
+    let catalog = ReadOnly::open_to_check(&context.config.db)?;
+    Ok(catalog
+        .verify()
+        .map_err(|error| context.at_catalog(error))?)
 }
 
 fn list(problems: &[Problem]) -> String {

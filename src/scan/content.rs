@@ -7,7 +7,7 @@ use std::io;
 use super::access::is_same;
 use super::compare::CHUNK;
 use super::hasher::{HEAD, Hasher, TAIL, probe};
-use crate::catalog::PROBE_SPAN;
+use crate::catalog::SHORT;
 use crate::model::{Algorithm, Digest, Probe};
 use crate::platform::{AlignedBuffer, OpenFile};
 
@@ -32,7 +32,7 @@ pub fn digest_of(file: &OpenFile, algorithm: Algorithm) -> io::Result<Option<Dig
 /// The probe of a file; `None` for one too short to have a probe.
 pub fn probe_of(file: &OpenFile) -> io::Result<Option<Probe>> {
     let size = file.opened_as().meta.size;
-    if size <= PROBE_SPAN {
+    if size <= SHORT {
         return Ok(None);
     }
     let mut buffer = AlignedBuffer::new(HEAD + TAIL);

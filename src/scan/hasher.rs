@@ -5,7 +5,7 @@ use sha2::digest::common::hazmat::SerializableState;
 use sha2::{Digest as _, Sha256, Sha512};
 use sha3::Sha3_256;
 
-use crate::catalog::PROBE_SPAN;
+use crate::catalog::SHORT;
 use crate::model::{Algorithm, Digest, Probe};
 use crate::platform::{PairedSha256, Sha256State};
 
@@ -13,9 +13,8 @@ use crate::platform::{PairedSha256, Sha256State};
 pub const HEAD: usize = 8 * 1024;
 /// Bytes of the tail that a probe covers.
 pub const TAIL: usize = 8 * 1024;
-// Files up to the probe's span are hashed whole when they are probed, and the
-// catalog's rules rely on it.
-const _: () = assert!(PROBE_SPAN == (HEAD + TAIL) as u64);
+// A probe never covers a byte twice.
+const _: () = assert!(SHORT >= (HEAD + TAIL) as u64);
 
 /// Version of what [`Hasher::save`] returns. The crates promise a stable
 /// serialisation within a minor version only, so it is raised with them.
@@ -177,7 +176,7 @@ impl BetweenBlocks {
     }
 }
 
-/// The probe of a file longer than `PROBE_SPAN`. Fixed for all catalogs:
+/// The probe of a file longer than `SHORT`. Fixed for all catalogs:
 /// changing it means raising `catalog::PROBE_VERSION`.
 pub fn probe(head: &[u8], tail: &[u8]) -> Probe {
     let mut hasher = blake3::Hasher::new();

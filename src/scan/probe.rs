@@ -4,9 +4,9 @@
 use super::access::{Access, OpenError, is_in_state};
 use super::item::{Failure, Item, ItemReport, Place};
 use super::pool::WorkerContext;
-use super::samples::{SampleReader, WINDOW};
+use super::samples::{SampleReader, WINDOW, sample_length};
 use super::shared::Shared;
-use crate::catalog::{FileOutcome, FileResult, PROBE_SPAN, Record, WorkCopy};
+use crate::catalog::{FileOutcome, FileResult, Record, WorkCopy};
 use crate::fault::{Fault, Step};
 use crate::platform::OpenFile;
 
@@ -45,7 +45,7 @@ pub(super) fn probe_batch(
             None => continue,
         };
         if let Some(throttle) = &shared.throttle {
-            let bytes = copy.state.size.min(PROBE_SPAN);
+            let bytes = sample_length(copy.state.size);
             throttle.take(bytes, context.shutdown(), || context.progress(0));
         }
         match reader.read(&opened, &copy.state, shared.algorithm) {
@@ -53,8 +53,8 @@ pub(super) fn probe_batch(
                 if reader.waits_for_a_head() {
                     shared.disks.note_slow(copy.volume);
                 }
-                bytes_read += copy.state.size.min(PROBE_SPAN);
-                context.progress(copy.state.size.min(PROBE_SPAN));
+                bytes_read += sample_length(copy.state.size);
+                context.progress(sample_length(copy.state.size));
                 context.metrics().files_probed.add(1);
                 results.push(result(copy, sample.into()));
             }

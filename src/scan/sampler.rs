@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 
 use super::access::is_in_state;
 use super::pool::WorkerContext;
-use super::samples::{SampleReader, Taken, WINDOW};
+use super::samples::{SampleReader, Taken, WINDOW, sample_length};
 use super::shared::Shared;
 use super::sizes::{Meeting, Sizes};
-use crate::catalog::{FileChange, FileState, PROBE_SPAN, Sample, WorkCopy};
+use crate::catalog::{FileChange, FileState, Sample, WorkCopy};
 use crate::fault::{Fault, Step};
 use crate::model::{FolderId, VolumeId};
 use crate::platform::{Dir, Links};
@@ -53,7 +53,7 @@ impl Sampler<'_> {
             for (&index, sample) in pair.iter().zip(self.sample_pair(pair, changes)) {
                 let change = &mut changes[index];
                 match sample {
-                    Some(_) => bytes_read += change.meta.size.min(PROBE_SPAN),
+                    Some(_) => bytes_read += sample_length(change.meta.size),
                     None if self.hung == Some(&*change.name) => {}
                     None => sizes.defer(self.copy(change)),
                 }
@@ -127,7 +127,7 @@ impl Sampler<'_> {
                 if self.reader.waits_for_a_head() {
                     self.shared.disks.note_slow(self.volume);
                 }
-                self.context.progress(state.size.min(PROBE_SPAN));
+                self.context.progress(sample_length(state.size));
                 self.context.metrics().candidates.add(1);
                 self.context.metrics().files_probed.add(1);
                 taken
@@ -147,7 +147,7 @@ impl Sampler<'_> {
         state: &FileState,
     ) -> io::Result<Option<Taken>> {
         if let Some(throttle) = &self.shared.throttle {
-            let (context, bytes) = (self.context, state.size.min(PROBE_SPAN));
+            let (context, bytes) = (self.context, sample_length(state.size));
             throttle.take(bytes, context.shutdown(), || context.progress(0));
         }
         let file = self.dir.open_file(&change.name, self.links)?;

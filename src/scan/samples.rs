@@ -1,17 +1,20 @@
-//! Reading the head and the tail of files, and reading ahead where they come
-//! from a disk rather than from memory.
+//! Reading short files whole and of others the head and the tail, and reading
+//! ahead where they come from a disk rather than from memory.
 
 use std::io;
 use std::time::{Duration, Instant};
 
 use super::access::{is_racy, is_same};
 use super::hasher::{HEAD, Hasher, TAIL, probe};
-use crate::catalog::{FileState, PROBE_SPAN, Sample, SampleHash};
+use crate::catalog::{FileState, SHORT, Sample, SampleHash};
 use crate::model::{Algorithm, now_ns};
 use crate::platform::{AlignedBuffer, OpenFile};
 
 /// Files that are asked for ahead of being read.
 pub(super) const WINDOW: usize = 64;
+/// Most bytes that are read of one file.
+#[allow(clippy::cast_possible_truncation, reason = "64 KiB")]
+const LONGEST: usize = SHORT as usize;
 
 /// One worker's means to take samples.
 pub(super) struct SampleReader {
@@ -19,7 +22,7 @@ pub(super) struct SampleReader {
     pace: Pace,
 }
 
-/// Head and tail of a file, read and found unchanged.
+/// What was read of a file that was found unchanged.
 pub(super) struct Taken {
     buffer: usize,
     size: u64,
@@ -29,7 +32,7 @@ pub(super) struct Taken {
 impl SampleReader {
     pub(super) fn new() -> Self {
         Self {
-            buffers: [(); 2].map(|()| AlignedBuffer::new(HEAD + TAIL)),
+            buffers: [(); 2].map(|()| AlignedBuffer::new(LONGEST)),
             pace: Pace::default(),
         }
     }
@@ -46,7 +49,7 @@ impl SampleReader {
 
     /// Asks the system to read what a sample will need.
     pub(super) fn ask_for(file: &OpenFile, size: u64) {
-        if size <= PROBE_SPAN {
+        if size <= SHORT {
             file.advise_will_need(0, size);
         } else {
             file.advise_will_need(0, HEAD as u64);
@@ -81,7 +84,7 @@ impl SampleReader {
             Some(length) => file.read_at(&mut self.buffers[buffer][..length], 0)? == length,
             None => {
                 file.advise_random();
-                let (head, tail) = self.buffers[buffer].split_at_mut(HEAD);
+                let (head, tail) = self.buffers[buffer][..HEAD + TAIL].split_at_mut(HEAD);
                 file.read_at(head, 0)? == HEAD && file.read_at(tail, size - TAIL as u64)? == TAIL
             }
         };
@@ -99,7 +102,7 @@ impl SampleReader {
         let buffer = &self.buffers[taken.buffer];
         taken.sample(match short_length(taken.size) {
             Some(length) => SampleHash::Digest(Hasher::digest(algorithm, &buffer[..length])),
-            None => SampleHash::Probe(probe(&buffer[..HEAD], &buffer[HEAD..])),
+            None => SampleHash::Probe(probe(&buffer[..HEAD], &buffer[HEAD..HEAD + TAIL])),
         })
     }
 
@@ -129,9 +132,14 @@ impl Taken {
     }
 }
 
-/// The length of a file of which head and tail are all there is.
+/// The bytes that are read of a file of this size.
+pub(super) fn sample_length(size: u64) -> u64 {
+    short_length(size).unwrap_or(HEAD + TAIL) as u64
+}
+
+/// The length of a file that is read whole.
 fn short_length(size: u64) -> Option<usize> {
-    usize::try_from(size).ok().filter(|_| size <= PROBE_SPAN)
+    usize::try_from(size).ok().filter(|_| size <= SHORT)
 }
 
 /// How long reads took lately: microseconds from memory, a hundred and more

@@ -126,10 +126,10 @@ fn random_pairs_agree_with_the_oracle() {
     let env = TestEnv::new();
     let contents: Vec<Vec<u8>> = (0..8)
         .map(|seed| {
-            let mut content = noise(seed % 3, 20_000);
-            content[10_000] = u8::try_from(seed).unwrap();
+            let mut content = noise(seed % 3, 70_000);
+            content[35_000] = u8::try_from(seed).unwrap();
             content.truncate(if seed < 4 {
-                20_000
+                70_000
             } else {
                 30 + seed as usize % 2
             });

@@ -132,7 +132,7 @@ fn without_retries_the_first_error_counts() {
 fn files_that_change_under_the_scan_never_make_false_groups() {
     let env = TestEnv::new();
     for number in 0..40 {
-        env.random(format!("tree/{number}"), number / 2, 60_000);
+        env.random(format!("tree/{number}"), number / 2, 100_000);
     }
     let mut scan = env.start("scan tree --bwlimit 2M --backoff 10ms");
     let mut turn = 0_u64;
@@ -140,10 +140,10 @@ fn files_that_change_under_the_scan_never_make_false_groups() {
         turn += 1;
         let name = format!("tree/{}", turn % 40);
         match turn % 4 {
-            0 => env.flip(&name, 30_000),
+            0 => env.flip(&name, 50_000),
             1 => env.append(&name, "x"),
             2 => env.flip_secretly(&name, 100),
-            _ => env.remove(&name).random(&name, turn, 60_000),
+            _ => env.remove(&name).random(&name, turn, 100_000),
         };
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -158,7 +158,7 @@ fn files_that_change_under_the_scan_never_make_false_groups() {
 fn files_that_vanish_under_the_scan_are_no_error() {
     let env = TestEnv::new();
     for number in 0..60 {
-        env.random(format!("tree/{}/{number}", number % 3), number / 2, 40_000);
+        env.random(format!("tree/{}/{number}", number % 3), number / 2, 70_000);
     }
     let mut scan = env.start("scan tree --bwlimit 1M --workers 1");
     let listed = || {
@@ -247,7 +247,7 @@ fn few_file_descriptors_are_enough() {
         env.random(
             format!("tree/{}/{number}", number % 20),
             number / 150,
-            40_000,
+            80_000,
         );
     }
     let script = format!(

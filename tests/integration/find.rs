@@ -86,8 +86,8 @@ fn a_partner_that_was_never_read_is_read_now() {
 fn files_known_to_differ_from_each_other_are_compared_with_the_one_asked_for() {
     let env = TestEnv::new();
     for (name, byte) in [("tree/a", 1), ("tree/b", 2)] {
-        let mut content = vec![0; 40_000];
-        content[20_000] = byte;
+        let mut content = vec![0; 140_000];
+        content[70_000] = byte;
         env.file(name, content);
     }
     env.run("scan tree").ok();

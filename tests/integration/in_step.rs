@@ -48,15 +48,15 @@ fn classes_that_fall_apart_give_the_oracles_groups_and_the_crates_digests() {
     // Odd numbers of classes, sizes around blocks and chunks, and more copies
     // than one worker opens.
     let classes = [
-        (16_385, 7),
         (65_535, 5),
         (65_536, 12),
-        (65_537, 3),
+        (65_537, 7),
+        (70_001, 3),
         (131_071, 2),
         (200_000, 9),
         (262_144, 4),
         (1_000_003, 3),
-        (20_000, 90),
+        (66_000, 90),
     ];
     for (seed, workers) in [(1, 1), (2, 2), (3, 3)] {
         let env = TestEnv::new();

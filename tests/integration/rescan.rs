@@ -175,10 +175,10 @@ fn a_folder_that_is_something_else_now_takes_its_files_along() {
 #[test]
 fn an_inode_given_to_a_new_file_inherits_no_digest() {
     let env = TestEnv::new();
-    env.random("tree/a", 1, 50_000).copy("tree/a", "tree/b");
+    env.random("tree/a", 1, 150_000).copy("tree/a", "tree/b");
     env.run("scan tree").ok();
     for round in 0..10 {
-        env.remove("tree/b").random("tree/b", 100 + round, 50_000);
+        env.remove("tree/b").random("tree/b", 100 + round, 150_000);
         env.run("scan tree").ok();
         assert_eq!(env.groups(), expected(&[]), "round {round}");
         env.remove("tree/b").copy("tree/a", "tree/b");

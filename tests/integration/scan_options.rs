@@ -155,7 +155,7 @@ fn workers_is_the_number_of_worker_threads() {
 fn the_number_of_workers_does_not_change_the_answer() {
     let env = TestEnv::new();
     for number in 0..60_u64 {
-        env.random(format!("tree/{}/{number}", number % 7), number % 20, 30_000);
+        env.random(format!("tree/{}/{number}", number % 7), number % 20, 80_000);
     }
     let truth = oracle::groups(&env.path(""), &["tree"]);
     for workers in [1, 2, 64] {

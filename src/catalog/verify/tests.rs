@@ -11,8 +11,8 @@ fn sound() -> Bed {
         "/r",
         &[
             file("small", 10, 1),
-            file("a/large", 20_000, 2),
-            file("a/b/large", 20_000, 3),
+            file("a/large", 100_000, 2),
+            file("a/b/large", 100_000, 3),
             file("empty", 0, 4),
             file("gone/c/x", 10, 5),
         ],
@@ -68,11 +68,11 @@ const MENDABLE: &[(&str, &str)] = &[
     ("UPDATE files SET probe = 1 WHERE size = 0", "empty files"),
     ("UPDATE files SET probe = 1 WHERE size = 10", "too short"),
     (
-        "UPDATE files SET probe = NULL WHERE size = 20000",
+        "UPDATE files SET probe = NULL WHERE size = 100000",
         "without the probe",
     ),
     (
-        "UPDATE files SET settled_in = 1 WHERE size = 20000",
+        "UPDATE files SET settled_in = 1 WHERE size = 100000",
         "settled by comparison",
     ),
     (
@@ -97,7 +97,7 @@ const MENDABLE: &[(&str, &str)] = &[
         "files with an impossible name",
     ),
     (
-        "UPDATE files SET probe = NULL, digest = NULL WHERE size = 20000",
+        "UPDATE files SET probe = NULL, digest = NULL WHERE size = 100000",
         "files undetermined",
     ),
     (

@@ -4,7 +4,7 @@
 use std::io;
 
 use super::{AuditVerdict, Audited};
-use crate::catalog::{AuditCopy, PROBE_SPAN, WorkCopy};
+use crate::catalog::{AuditCopy, SHORT, WorkCopy};
 use crate::fault::{Fault, Step};
 use crate::model::{Digest, now_ns};
 use crate::platform::{AlignedBuffer, OpenFile};
@@ -131,7 +131,7 @@ fn judge(audited: &AuditCopy, file: &OpenFile, digest: Digest) -> io::Result<Aud
         Some(_) if audited.racy => AuditVerdict::Changed,
         Some(_) => AuditVerdict::Rotten(digest),
         None => {
-            let probe = match audited.copy.state.size > PROBE_SPAN {
+            let probe = match audited.copy.state.size > SHORT {
                 true => probe_of(file)?,
                 false => None,
             };
