@@ -282,6 +282,14 @@ where
         slots.filter_map(|slot| slot.stalled(longer_than)).collect()
     }
 
+    /// Does not count a span in which no worker could give a sign of life,
+    /// because the whole process stood still.
+    pub fn forgive(&self, span: Duration) {
+        for member in &lock(&self.crew).members {
+            member.slot.forgive(span);
+        }
+    }
+
     /// Takes an item away from its stuck worker, leaves that thread behind and
     /// starts another one. The item's result will never be reported.
     ///

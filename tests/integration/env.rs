@@ -562,6 +562,14 @@ impl Background {
         self.child.as_ref().unwrap().id()
     }
 
+    /// The process that it started, for a command that runs another one.
+    pub(crate) fn child(&self) -> rustix::process::Pid {
+        let id = self.id();
+        let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
+        let first = children.split_whitespace().next().unwrap();
+        rustix::process::Pid::from_raw(first.parse().unwrap()).unwrap()
+    }
+
     /// Whether it has not ended yet.
     pub(crate) fn is_running(&mut self) -> bool {
         self.child.as_mut().unwrap().try_wait().unwrap().is_none()

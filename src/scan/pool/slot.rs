@@ -186,6 +186,13 @@ impl<T> Slot<T> {
         })
     }
 
+    /// Takes a span in which no thread could work off the time since the last
+    /// sign of life; one that came since then owes nothing.
+    pub(super) fn forgive(&self, span: Duration) {
+        let mut track = lock(&self.context.track);
+        track.last_sign = (track.last_sign + span).min(Instant::now());
+    }
+
     /// Gives the thread up if it is at this item, whose outcome is still open.
     pub(super) fn abandon(&self, job_id: u64) -> Option<Abandoned<T>> {
         let mut held = lock(&self.job);
@@ -281,6 +288,21 @@ mod tests {
         assert_eq!(abandoned.what, Path::new("/mnt/slow/file"));
         let seen = metrics.snapshot();
         assert_eq!((seen.bytes_read, seen.active, seen.abandoned), (10, 0, 1));
+    }
+
+    #[test]
+    fn time_in_which_nobody_could_work_does_not_count() {
+        let (slot, _) = busy_slot();
+        let seconds = Duration::from_secs;
+        lock(&slot.context.track).last_sign -= seconds(60);
+        assert!(slot.stalled(seconds(60)).is_some());
+        slot.forgive(seconds(50));
+        assert!(slot.stalled(seconds(10)).is_some(), "its own time counts");
+        assert!(slot.stalled(seconds(50)).is_none());
+        // One that gave a sign since owes nothing, and has nothing to its credit.
+        slot.context.progress(1);
+        slot.forgive(seconds(50));
+        assert!(lock(&slot.context.track).last_sign <= Instant::now());
     }
 
     #[test]
