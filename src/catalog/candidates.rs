@@ -2,18 +2,15 @@
 //! table once per stage and read back in pages, so that no statement stays
 //! open while files are read and memory does not grow with their number.
 
-use std::collections::VecDeque;
 use std::ffi::OsString;
 
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, Row};
 
+use super::pages::Pages;
 use super::records::FileState;
 use super::rows::{self, signed, unsigned};
 use super::{CatalogError, ReadOnly};
 use crate::model::{FolderId, RootId, VolumeId};
-
-/// Rows fetched at once.
-const PAGE: u32 = 1_000;
 
 /// True of a group of rows that are more than one copy: a copy is one
 /// (volume, inode), and each path where inodes are not stable (NULL).
@@ -71,8 +68,7 @@ pub struct HashClass {
 /// The candidates of one stage, handed out page by page.
 pub struct Candidates {
     catalog: ReadOnly,
-    last: i64,
-    page: VecDeque<WorkRow>,
+    rows: Pages<WorkRow>,
     /// Number of copies in all.
     pub files: u64,
     /// Bytes in them.
@@ -180,8 +176,7 @@ impl Candidates {
         )?;
         Ok(Self {
             catalog,
-            last: 0,
-            page: VecDeque::new(),
+            rows: Pages::new(WORK, work_row),
             files: unsigned(files),
             bytes: unsigned(bytes),
         })
@@ -194,7 +189,7 @@ impl Candidates {
             if copies.len() >= limit && !copies.last().is_some_and(|last| row.is_name_of(last)) {
                 break;
             }
-            self.take_into(&mut copies);
+            self.take_into(&mut copies)?;
         }
         Ok(copies)
     }
@@ -210,7 +205,7 @@ impl Candidates {
             if row.state.size != size || row.class != probe {
                 break;
             }
-            self.take_into(&mut copies);
+            self.take_into(&mut copies)?;
         }
         Ok(Some(HashClass {
             size,
@@ -220,17 +215,14 @@ impl Candidates {
     }
 
     fn peek(&mut self) -> Result<Option<&WorkRow>, CatalogError> {
-        if self.page.is_empty() {
-            self.fetch()?;
-        }
-        Ok(self.page.front())
+        Ok(self.rows.peek(&self.catalog.connection)?)
     }
 
-    /// Moves the front row into `copies`, as another name of the last copy
+    /// Moves the next row into `copies`, as another name of the last copy
     /// where it is one.
-    fn take_into(&mut self, copies: &mut Vec<WorkCopy>) {
-        let Some(row) = self.page.pop_front() else {
-            return;
+    fn take_into(&mut self, copies: &mut Vec<WorkCopy>) -> Result<(), CatalogError> {
+        let Some(row) = self.rows.next(&self.catalog.connection)? else {
+            return Ok(());
         };
         match copies.last_mut() {
             Some(last) if row.is_name_of(last) => last.names.push(row.name),
@@ -240,21 +232,14 @@ impl Candidates {
                 volume: row.volume,
             }),
         }
-    }
-
-    fn fetch(&mut self) -> Result<(), CatalogError> {
-        let mut statement = self.catalog.connection.prepare_cached(
-            "SELECT id, class, must_digest, volume, ino, size, mtime_ns, ctime_ns, folder, name
-               FROM temp.work WHERE id > ?1 ORDER BY id LIMIT ?2",
-        )?;
-        let mut rows = statement.query(params![self.last, PAGE])?;
-        while let Some(row) = rows.next()? {
-            self.last = row.get(0)?;
-            self.page.push_back(work_row(row)?);
-        }
         Ok(())
     }
 }
+
+/// The rows to read, by page.
+const WORK: &str =
+    "SELECT id, class, must_digest, volume, ino, size, mtime_ns, ctime_ns, folder, name
+       FROM temp.work WHERE id > ?1 ORDER BY id LIMIT ?2";
 
 impl WorkRow {
     fn is_name_of(&self, copy: &WorkCopy) -> bool {

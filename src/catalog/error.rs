@@ -28,6 +28,9 @@ pub enum CatalogError {
     /// There is no catalog yet.
     #[error("there is no catalog at {}: run `dupescan scan PATH` first", .0.display())]
     Missing(PathBuf),
+    /// The file is there, but its first scan was killed before it made tables.
+    #[error("it is empty: run `dupescan scan PATH` first")]
+    Empty,
     /// The file is a SQLite database, but not a catalog.
     #[error("it is a SQLite database, but not a dupescan catalog")]
     Foreign,

@@ -1,20 +1,17 @@
 //! Single files for an answer: which are wanted, and the list of them, handed
 //! out one at a time like the groups of a report.
 
-use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use rusqlite::{Row, params};
 
 use super::groups::{absolute, admits_name, root_path};
+use super::pages::Pages;
 use super::places::Extent;
 use super::rows::{self, signed, unsigned};
 use super::{CatalogError, Exclusion, FolderPaths, ReadOnly};
 use crate::model::{Digest, FolderId, RootId, VolumeId};
-
-/// Rows fetched at once.
-const PAGE: u32 = 1_000;
 
 /// Which files an answer is about.
 #[derive(Default)]
@@ -137,8 +134,7 @@ pub struct FileList {
     paths: FolderPaths,
     filter: FileFilter,
     fold: Fold,
-    last: i64,
-    page: VecDeque<ListRow>,
+    rows: Pages<ListRow>,
     /// The last entry, which further names may belong to.
     held: Option<(FileEntry, Option<(VolumeId, i64)>)>,
 }
@@ -171,8 +167,7 @@ impl FileList {
             paths: FolderPaths::default(),
             filter,
             fold,
-            last: 0,
-            page: VecDeque::new(),
+            rows: Pages::new(LISTED, list_row),
             held: None,
         };
         let connection = &list.catalog.connection;
@@ -216,7 +211,7 @@ impl FileList {
 
     /// The next file that passes the filter; `None` at the end.
     pub fn next_file(&mut self) -> Result<Option<FileEntry>, CatalogError> {
-        while let Some(row) = self.next_row()? {
+        while let Some(row) = self.rows.next(&self.catalog.connection)? {
             let is_wanted =
                 self.filter
                     .admits(&self.catalog, &mut self.paths, row.folder, &row.name)?;
@@ -260,22 +255,11 @@ impl FileList {
             links: Vec::new(),
         })
     }
-
-    fn next_row(&mut self) -> Result<Option<ListRow>, CatalogError> {
-        if self.page.is_empty() {
-            let mut statement = self.catalog.connection.prepare_cached(
-                "SELECT id, folder, name, size, mtime_ns, volume, ino, digest, copies, verdict
-                   FROM temp.listed WHERE id > ?1 ORDER BY id LIMIT ?2",
-            )?;
-            let mut rows = statement.query(params![self.last, PAGE])?;
-            while let Some(row) = rows.next()? {
-                self.last = row.get(0)?;
-                self.page.push_back(list_row(row)?);
-            }
-        }
-        Ok(self.page.pop_front())
-    }
 }
+
+/// The files of the list, by page.
+const LISTED: &str = "SELECT id, folder, name, size, mtime_ns, volume, ino, digest, copies, verdict
+       FROM temp.listed WHERE id > ?1 ORDER BY id LIMIT ?2";
 
 fn list_row(row: &Row<'_>) -> rusqlite::Result<ListRow> {
     let (volume, ino): (Option<i64>, Option<i64>) = (row.get(5)?, row.get(6)?);

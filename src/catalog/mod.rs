@@ -16,6 +16,7 @@ mod hash_states;
 mod lock;
 mod lookup;
 mod open;
+mod pages;
 mod paths;
 mod places;
 mod purge;

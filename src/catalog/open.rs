@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::lock::{Lock, lock_path};
 use super::verify::{integrity, integrity_beside_files, is_damage};
@@ -59,17 +59,22 @@ impl Exclusive {
         create_parent(path)?;
         let lock = Lock::take(path, command)?;
         create_private(path)?;
-        Self::open_locked(path, lock, algorithm).map_err(|error| error.at(path))
+        Self::open_locked(path, lock, Some(algorithm)).map_err(|error| error.at(path))
     }
 
     /// Opens an existing catalog for `command`.
     pub fn open(path: &Path, command: &str) -> Result<Self, CatalogError> {
         require(path)?;
         let lock = Lock::take(path, command)?;
-        Self::open_locked(path, lock, Algorithm::Sha256).map_err(|error| error.at(path))
+        Self::open_locked(path, lock, None).map_err(|error| error.at(path))
     }
 
-    fn open_locked(path: &Path, lock: Lock, algorithm: Algorithm) -> Result<Self, CatalogError> {
+    /// Without an algorithm for a new catalog, one without tables is refused.
+    fn open_locked(
+        path: &Path,
+        lock: Lock,
+        algorithm: Option<Algorithm>,
+    ) -> Result<Self, CatalogError> {
         check_sqlite()?;
         let mut connection = Connection::open_with_flags(
             path,
@@ -81,6 +86,9 @@ impl Exclusive {
         let no_checkpoint = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
         connection.set_db_config(no_checkpoint, true)?;
         let found = schema::version(&connection)?;
+        if found == 0 && algorithm.is_none() {
+            return Err(CatalogError::Empty);
+        }
         refuse_damaged(&connection, path)?;
         match schema::is_intact(&connection, found) {
             Ok(true) => {}
@@ -99,15 +107,7 @@ impl Exclusive {
         connection.pragma_update(None, "cache_size", -8192)?;
         configure(&connection)?;
         temp_files_beside(&connection, path)?;
-        schema::migrate(&mut connection)?;
-        // Only where nothing has a digest yet: in place of a lost row this
-        // would be a guess about the algorithm.
-        connection.execute(
-            "INSERT INTO catalog (id, algorithm, probe_version, unsettled, created_at)
-             SELECT 1, ?1, ?2, 0, ?3 WHERE NOT EXISTS (SELECT 1 FROM files)
-             ON CONFLICT DO NOTHING",
-            (algorithm.name(), PROBE_VERSION, Timestamp::now().0),
-        )?;
+        make_tables(&mut connection, algorithm.unwrap_or(Algorithm::Sha256))?;
         if found == 0 {
             // Until the first checkpoint a power cut would leave a database
             // without tables, which nobody could tell from a foreign one.
@@ -190,7 +190,7 @@ impl ReadOnly {
             other => other?,
         };
         if schema::version(&connection)? == 0 {
-            return Err(CatalogError::Foreign);
+            return Err(CatalogError::Empty);
         }
         Ok(Self {
             connection,
@@ -302,6 +302,23 @@ fn refuse_damaged(connection: &Connection, path: &Path) -> Result<(), CatalogErr
         Err(error) if !is_damage(&error) => Err(error.into()),
         _ => Err(CatalogError::Damaged),
     }
+}
+
+/// Brings the tables up to date, and says once which algorithm a new catalog
+/// has. In one transaction, since a kill between the two would leave a catalog
+/// that no command can use.
+fn make_tables(connection: &mut Connection, algorithm: Algorithm) -> Result<(), CatalogError> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    schema::migrate(&transaction)?;
+    // Only where nothing has a digest yet: in place of a lost row this would be
+    // a guess about the algorithm.
+    transaction.execute(
+        "INSERT INTO catalog (id, algorithm, probe_version, unsettled, created_at)
+         SELECT 1, ?1, ?2, 0, ?3 WHERE NOT EXISTS (SELECT 1 FROM files)
+         ON CONFLICT DO NOTHING",
+        (algorithm.name(), PROBE_VERSION, Timestamp::now().0),
+    )?;
+    Ok(transaction.commit()?)
 }
 
 fn check_sqlite() -> Result<(), CatalogError> {

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, Transaction};
 
 use super::CatalogError;
 
@@ -23,14 +23,13 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/004_short_files.sql"),
 ];
 
-/// Creates the tables in a new file, or runs the steps an older one lacks,
-/// all in one transaction. A newer catalog is refused untouched.
-pub(crate) fn migrate(connection: &mut Connection) -> Result<(), CatalogError> {
-    let found = version(connection)?;
+/// Creates the tables in a new file, or runs the steps an older one lacks. A
+/// newer catalog is refused untouched.
+pub(crate) fn migrate(transaction: &Transaction<'_>) -> Result<(), CatalogError> {
+    let found = version(transaction)?;
     if found == VERSION {
         return Ok(());
     }
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let missing = usize::try_from(found)
         .ok()
         .and_then(|found| MIGRATIONS.get(found..))
@@ -40,7 +39,6 @@ pub(crate) fn migrate(connection: &mut Connection) -> Result<(), CatalogError> {
     }
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", VERSION)?;
-    transaction.commit()?;
     Ok(())
 }
 

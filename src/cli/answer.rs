@@ -74,12 +74,7 @@ impl Form<'_> {
                 result.ok_or_else(|| anyhow::anyhow!("nothing was written"))
             }
             None => {
-                let style = Style {
-                    terminal: context.terminal,
-                    width: context.width(),
-                    color: context.color,
-                    ..style
-                };
+                let style = context.on_stdout(style);
                 let mut stdout = output::stdout();
                 let result = fill(style, &mut stdout)?;
                 stdout.flush()?;

@@ -11,6 +11,7 @@ use super::exit;
 use super::progress::Shown;
 use crate::catalog::{CatalogError, Exclusive, ReadOnly};
 use crate::config::{ColorWhen, Config, Places};
+use crate::report::Style;
 use crate::scan::ScanError;
 
 /// Columns of a terminal that does not tell.
@@ -53,6 +54,16 @@ impl Context {
 }
 
 impl Context {
+    /// A style for standard output: escaped, coloured and as wide as that is.
+    pub(super) fn on_stdout(&self, style: Style) -> Style {
+        Style {
+            terminal: self.terminal,
+            width: self.width(),
+            color: self.color,
+            ..style
+        }
+    }
+
     /// The catalog, for reading.
     pub(super) fn catalog(&self) -> Result<ReadOnly, CatalogError> {
         ReadOnly::open(&self.config.db)

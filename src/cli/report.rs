@@ -104,12 +104,7 @@ fn write(
             source.render(header, renderer(format, style, out))
         }),
         None => {
-            let style = Style {
-                terminal: context.terminal,
-                width: context.width(),
-                color: context.color,
-                ..style
-            };
+            let style = context.on_stdout(style);
             let mut stdout = output::stdout();
             source.render(header, renderer(format, style, &mut stdout))?;
             Ok(stdout.flush()?)

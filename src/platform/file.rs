@@ -196,7 +196,7 @@ mod tests {
         file.write_all_at(b"data", 4 * MIB).unwrap();
         let opened = OpenFile::new(file.try_clone().unwrap().into()).unwrap();
         if !opened.extent_at(0).is_hole {
-            eprintln!("SKIPPED: this filesystem does not tell holes");
+            crate::platform::testing::skipped("this filesystem does not tell holes");
             return;
         }
         assert!(opened.has_holes());

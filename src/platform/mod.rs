@@ -17,6 +17,8 @@ mod priority;
 mod resolve;
 mod sha256;
 mod stat;
+#[cfg(test)]
+mod testing;
 mod volume;
 mod volume_id;
 

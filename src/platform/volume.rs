@@ -107,6 +107,7 @@ mod tests {
     use std::process::{Command, Stdio};
 
     use super::*;
+    use crate::platform::testing::skipped;
 
     fn volume_of(path: &Path) -> Volume {
         Volume::of(&Dir::open_root(path).unwrap()).unwrap()
@@ -152,10 +153,6 @@ mod tests {
         works(mkfs, &[&"-q", &at])
     }
 
-    fn skip(why: &str) {
-        eprintln!("SKIPPED: {why}");
-    }
-
     #[test]
     fn an_identity_is_the_same_each_time() {
         let temp = tempfile::tempdir().unwrap();
@@ -180,7 +177,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let options = ["-t", "tmpfs"];
         let Some(mount) = Mount::new(&options, Path::new("none"), &temp.path().join("t")) else {
-            return skip("cannot mount a tmpfs");
+            return skipped("cannot mount a tmpfs");
         };
         let volume = volume_of(&mount.0);
         assert_eq!(volume.fstype, "tmpfs");
@@ -192,7 +189,7 @@ mod tests {
     fn a_bind_mount_is_the_same_volume_on_another_mount() {
         let temp = tempfile::tempdir().unwrap();
         let Some(mount) = Mount::new(&["--bind"], temp.path(), &temp.path().join("bound")) else {
-            return skip("cannot bind mount");
+            return skipped("cannot bind mount");
         };
         assert_eq!(volume_of(&mount.0), volume_of(temp.path()));
         let stat = |path| Dir::open_root(path).unwrap().stat().unwrap();
@@ -206,13 +203,13 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let [first, second] = ["1.img", "2.img"].map(|name| temp.path().join(name));
         if !image(&first, 8, "mkfs.ext4") {
-            return skip("cannot make an ext4 image");
+            return skipped("cannot make an ext4 image");
         }
         fs::copy(&first, &second).unwrap();
         let mounts = [(&first, "1"), (&second, "2")]
             .map(|(image, at)| Mount::new(&["-o", "loop"], image, &temp.path().join(at)));
         let [Some(first), Some(second)] = mounts else {
-            return skip("cannot mount loop images");
+            return skipped("cannot mount loop images");
         };
         assert_eq!(volume_of(&first.0).identity, volume_of(&second.0).identity);
 
@@ -231,11 +228,11 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let file = temp.path().join("image");
         if !image(&file, 128, "mkfs.btrfs") {
-            return skip("cannot make a btrfs image");
+            return skipped("cannot make a btrfs image");
         }
         let options = ["-o", "loop"];
         let Some(mount) = Mount::new(&options, &file, &temp.path().join("mount")) else {
-            return skip("cannot mount a btrfs image");
+            return skipped("cannot mount a btrfs image");
         };
         let subvolume = mount.0.join("sub");
         assert!(works("btrfs", &[&"subvolume", &"create", &subvolume]));

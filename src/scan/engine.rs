@@ -28,6 +28,11 @@ use crate::model::{ScanId, VolumeId};
 
 /// How often stalled workers are looked for.
 const WATCH: Duration = Duration::from_millis(500);
+/// A look for stalled workers that comes so much later than planned means that
+/// the process itself stood still (SIGSTOP, Ctrl-Z, a frozen container). Long
+/// enough for a busy machine not to look like that; where the orchestrator was
+/// only held up by a query, a stalled worker is named that much later.
+const STOOD_STILL: Duration = Duration::from_secs(2);
 /// Folders left out or offline that are remembered by name.
 const MOST_NAMED: usize = 100;
 
@@ -168,8 +173,10 @@ impl Engine {
                 self.writer.flush()?;
                 return Ok(StageEnd::Finished);
             }
-            if watched.elapsed() >= WATCH {
+            let since_last = watched.elapsed();
+            if since_last >= WATCH {
                 watched = Instant::now();
+                self.pool.forgive(standstill(since_last));
                 self.watch(source)?;
                 // Giving up the last item may have ended the stage.
                 continue;
@@ -328,8 +335,32 @@ impl Engine {
     }
 }
 
+/// The part of the time since the last look in which nobody could work.
+fn standstill(since_last: Duration) -> Duration {
+    let late = since_last.saturating_sub(WATCH);
+    if late < STOOD_STILL {
+        return Duration::ZERO;
+    }
+    late
+}
+
 /// Keeps the first few of a list that could grow without end.
 fn remember<T>(kept: &mut Vec<T>, more: Vec<T>) {
     let room = MOST_NAMED.saturating_sub(kept.len());
     kept.extend(more.into_iter().take(room));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_look_that_comes_much_too_late_is_a_standstill() {
+        assert_eq!(standstill(WATCH), Duration::ZERO);
+        let hardly = WATCH + STOOD_STILL - Duration::from_millis(1);
+        assert_eq!(standstill(hardly), Duration::ZERO, "a busy machine");
+        assert_eq!(standstill(WATCH + STOOD_STILL), STOOD_STILL);
+        let night = Duration::from_secs(30_000);
+        assert_eq!(standstill(night), night - WATCH, "the planned wait counts");
+    }
 }

@@ -282,18 +282,27 @@ where
         slots.filter_map(|slot| slot.stalled(longer_than)).collect()
     }
 
+    /// Does not count a span in which no worker could give a sign of life,
+    /// because the whole process stood still.
+    pub fn forgive(&self, span: Duration) {
+        for member in &lock(&self.crew).members {
+            member.slot.forgive(span);
+        }
+    }
+
     /// Takes an item away from its stuck worker, leaves that thread behind and
     /// starts another one. The item's result will never be reported.
     ///
-    /// `None` if the item is not running, was abandoned before, or is settled
-    /// ([`WorkerContext::settle`]): then a result was or will be reported.
-    pub fn abandon(&self, job_id: u64) -> Option<Abandoned<T>> {
+    /// `None` if the item is not running, was abandoned before, is settled
+    /// ([`WorkerContext::settle`]) or gave a sign of life within this time:
+    /// then a result was or will be reported.
+    pub fn abandon(&self, job_id: u64, longer_than: Duration) -> Option<Abandoned<T>> {
         let mut crew = lock(&self.crew);
         let (position, abandoned) = crew
             .members
             .iter()
             .enumerate()
-            .find_map(|(at, member)| Some((at, member.slot.abandon(job_id)?)))?;
+            .find_map(|(at, member)| Some((at, member.slot.abandon(job_id, longer_than)?)))?;
         // Dropping the handle detaches the thread.
         drop(crew.members.swap_remove(position));
         crew.abandoned += 1;

@@ -5,9 +5,12 @@ use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::env::{TestEnv, skip};
+use rustix::process::Signal;
+
+use crate::env::{Background, TestEnv, skip};
 use crate::oracle;
 use crate::report_json::expected;
+use crate::run::Run;
 
 fn has_strace() -> bool {
     Command::new("strace")
@@ -17,7 +20,11 @@ fn has_strace() -> bool {
 }
 
 /// A scan with an error injected into a system call on one file.
-fn inject(env: &TestEnv, file: &str, fault: &str, line: &str) -> crate::run::Run {
+fn inject(env: &TestEnv, file: &str, fault: &str, line: &str) -> Run {
+    env.finish(injecting(env, file, fault, line))
+}
+
+fn injecting(env: &TestEnv, file: &str, fault: &str, line: &str) -> Command {
     let mut command = env.bare_command("strace");
     command
         .args(["-f", "-qq", "-o", "/dev/null", "-P"])
@@ -32,7 +39,7 @@ fn inject(env: &TestEnv, file: &str, fault: &str, line: &str) -> crate::run::Run
         .arg("--db")
         .arg(env.db())
         .args(line.split_whitespace());
-    env.finish(command)
+    command
 }
 
 #[test]
@@ -314,7 +321,7 @@ fn a_huge_sparse_file_can_be_interrupted() {
     assert!(scan.wait_until(|| env.db().exists() && env.run("status").out().contains("running")));
     std::thread::sleep(Duration::from_millis(100));
     let asked = std::time::Instant::now();
-    scan.signal(rustix::process::Signal::INT);
+    scan.signal(Signal::INT);
     let run = scan.wait();
     assert!(matches!(run.exit, Some(0 | 130)), "{}", run.describe());
     assert!(
@@ -430,6 +437,31 @@ fn a_file_that_hangs_takes_no_other_file_along() {
         let listed: i64 = env.sql("SELECT count(*) FROM faults WHERE name = CAST('hangs' AS BLOB)");
         assert_eq!((listed, env.sql("SELECT count(*) FROM faults")), (1, 1));
     }
+}
+
+#[test]
+fn a_scan_that_was_stopped_for_a_while_hangs_nowhere() {
+    if !has_strace() {
+        skip!("no strace to make a read slow");
+    }
+    let env = TestEnv::new();
+    env.random("tree/a", 1, 300_000).copy("tree/a", "tree/slow");
+    let fault = "pread64:delay_enter=7s:when=3";
+    let line = "scan tree --workers 1 --item-timeout 4s --stall-warning 4s";
+    let mut strace = Background::start(injecting(&env, "tree/slow", fault, line));
+    let hashes = || env.db().exists() && env.run("status").out().contains("in stage hash");
+    assert!(strace.wait_until(hashes));
+    // Time for the slow read to begin. It is still under way when the scan
+    // goes on, but only for two seconds was the scan not stopped.
+    std::thread::sleep(Duration::from_secs(1));
+    let scan = strace.child();
+    rustix::process::kill_process(scan, Signal::STOP).unwrap();
+    std::thread::sleep(Duration::from_secs(5));
+    rustix::process::kill_process(scan, Signal::CONT).unwrap();
+    let run = strace.wait().ok().keeps_quiet_about("left behind");
+    assert!(run.elapsed > Duration::from_secs(7), "{}", run.describe());
+    assert!(!run.err().contains("no progress"), "{}", run.describe());
+    assert_eq!(env.groups(), expected(&[&["tree/a", "tree/slow"]]));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::env::TestEnv;
+use crate::env::{TestEnv, skip};
 use crate::report_json::expected;
 
 fn spoil(env: &TestEnv, sql: &str) {
@@ -241,18 +241,104 @@ fn damage_that_only_a_query_meets_is_found_too() {
 }
 
 #[test]
-fn an_old_catalog_file_of_no_bytes_becomes_a_catalog() {
-    let env = TestEnv::new();
-    env.file("data/catalog.db", "")
-        .file("tree/a", "x")
-        .file("tree/b", "x");
-    env.run("scan tree").ok();
-    assert_eq!(env.groups(), expected(&[&["tree/a", "tree/b"]]));
-}
-
-#[test]
 fn verify_without_a_catalog_says_so() {
     let env = TestEnv::new();
     let message = env.run("verify").refused(3);
     assert!(message.contains("no catalog"), "{message}");
+}
+
+/// All commands but `scan` that need a catalog, by what they do first with it.
+const NEED_A_CATALOG: [&str; 8] = [
+    "report",
+    "status",
+    "verify",
+    "verify --repair",
+    "resume",
+    "retry",
+    "errors",
+    "purge",
+];
+
+fn is_called_empty_and_scanned_into(env: &TestEnv, lines: &[&str], what: &str) {
+    for line in lines {
+        let message = env.run(line).refused(3);
+        let name = env.db().display().to_string();
+        assert!(message.contains(&name), "{what}, {line}: {message}");
+        assert!(message.contains("is empty"), "{what}, {line}: {message}");
+        assert!(message.contains("dupescan scan"), "{what}: {message}");
+    }
+    env.run("scan tree").ok();
+    assert_eq!(env.groups(), expected(&[&["tree/a", "tree/b"]]), "{what}");
+}
+
+#[test]
+fn a_catalog_without_tables_is_called_empty_and_scanned_into() {
+    for (what, sql) in [
+        ("no byte", ""),
+        ("only a header", "PRAGMA journal_mode = WAL"),
+        ("no tables left", "CREATE TABLE t (x); DROP TABLE t"),
+    ] {
+        let env = TestEnv::new();
+        env.file("tree/a", "x").file("tree/b", "x");
+        env.file("data/catalog.db", "");
+        rusqlite::Connection::open(env.db())
+            .unwrap()
+            .execute_batch(sql)
+            .unwrap();
+        let is_bare = fs::metadata(env.db()).unwrap().len() == 0;
+        assert_eq!(is_bare, sql.is_empty(), "{what}");
+        is_called_empty_and_scanned_into(&env, &NEED_A_CATALOG, what);
+    }
+}
+
+#[test]
+fn a_catalog_whose_first_page_is_cut_off_is_damaged_not_empty() {
+    let env = TestEnv::new();
+    env.file("tree/a", "x").catalog_is_broken_on_purpose();
+    rusqlite::Connection::open(env.db())
+        .unwrap()
+        .execute_batch("PRAGMA journal_mode = WAL")
+        .unwrap();
+    // No kill leaves this, since a page is written at once.
+    let header = fs::read(env.db()).unwrap()[..100].to_vec();
+    fs::write(env.db(), &header).unwrap();
+    for line in NEED_A_CATALOG.into_iter().chain(["scan tree"]) {
+        let message = env.run(line).refused(3);
+        assert!(message.contains("damaged"), "{line}: {message}");
+        assert_eq!(fs::read(env.db()).unwrap(), header, "{line} changed it");
+    }
+}
+
+#[test]
+fn a_scan_killed_while_it_makes_its_catalog_leaves_an_empty_one_or_a_whole_one() {
+    let mut empty = 0;
+    for write in 1..100 {
+        let env = TestEnv::new();
+        env.file("tree/a", "x").file("tree/b", "x");
+        let mut command = env.bare_command("strace");
+        let calls = "pwrite64,ftruncate,fsync,fdatasync";
+        command
+            .args(["-f", "-qq", "-o", "/dev/null", "-e"])
+            .arg(format!("trace={calls}"))
+            .arg("-e")
+            .arg(format!("inject={calls}:signal=KILL:when={write}"))
+            .arg(env!("CARGO_BIN_EXE_dupescan"))
+            .arg("--db")
+            .arg(env.db())
+            .args(["scan", "tree"]);
+        let Ok(_) = command.output() else {
+            skip!("no strace to kill a scan at a certain write");
+        };
+        if !env.db().exists() {
+            continue;
+        }
+        if env.run("status").exit == Some(0) {
+            env.run("scan tree").ok();
+            break;
+        }
+        empty += 1;
+        let what = format!("killed at write {write}");
+        is_called_empty_and_scanned_into(&env, &["report", "resume"], &what);
+    }
+    assert!(empty > 2, "killed {empty} times before it was made");
 }

@@ -1,18 +1,14 @@
 //! Which copies an audit has to read.
 
-use std::collections::VecDeque;
-
-use rusqlite::{Row, params};
+use rusqlite::{Connection, Row, ToSql, params};
 
 use super::AuditId;
 use crate::catalog::files::FileFilter;
+use crate::catalog::pages::Pages;
 use crate::catalog::places::Extent;
 use crate::catalog::rows::{self, unsigned};
 use crate::catalog::{CatalogError, FileState, FolderPaths, ReadOnly, WorkCopy, WorkName};
 use crate::model::{Digest, FolderId, RootId, Timestamp, VolumeId};
-
-/// Rows fetched at once.
-const PAGE: u32 = 1_000;
 
 /// A copy to read again.
 #[derive(Debug, Clone)]
@@ -45,8 +41,7 @@ pub struct AuditList {
     catalog: ReadOnly,
     paths: FolderPaths,
     filter: FileFilter,
-    last: i64,
-    page: VecDeque<AuditRow>,
+    rows: Pages<AuditRow>,
     /// Copies in all, and bytes in them, before names are filtered.
     pub copies: u64,
     /// Bytes in them.
@@ -75,6 +70,11 @@ const IN_SCOPE: &str = "temp.places JOIN files ON files.folder = places.folder
    WHERE files.removed_in IS NULL AND files.size > 0 AND files.size BETWEEN ?1 AND ?2
      AND (files.digest IS NOT NULL OR ?3)";
 
+/// The rows to read, by page.
+const TO_AUDIT: &str =
+    "SELECT id, folder, name, volume, size, mtime_ns, ctime_ns, ino, digest, racy
+       FROM temp.to_audit WHERE id > ?1 ORDER BY id LIMIT ?2";
+
 /// True of a file that was audited before, as far as that matters now.
 const DONE: &str = "(audits.run = ?4 OR audits.audited_at >= ?5)";
 
@@ -87,60 +87,25 @@ impl AuditList {
         filter: FileFilter,
     ) -> Result<Self, CatalogError> {
         let connection = &catalog.connection;
-        connection.execute_batch(
-            "BEGIN;
-             DROP TABLE IF EXISTS temp.audited_roots;
-             CREATE TEMP TABLE audited_roots (root INTEGER PRIMARY KEY);
-             DROP TABLE IF EXISTS temp.to_audit;
-             CREATE TEMP TABLE to_audit (
-                 id INTEGER PRIMARY KEY, volume INTEGER, ino INTEGER, size INTEGER,
-                 mtime_ns INTEGER, ctime_ns INTEGER, folder INTEGER, name BLOB, digest BLOB,
-                 racy INTEGER);",
-        )?;
-        for root in &scope.online {
-            connection.execute("INSERT INTO temp.audited_roots VALUES (?1)", [root.0])?;
-        }
+        connection.execute_batch("BEGIN")?;
+        make_tables(connection, &scope.online)?;
         catalog.collect_places("places", &scope.tops, Extent::Live)?;
         let (low, high) = filter.sizes();
         let before = scope.before.map_or(i64::MAX, |before| before.0);
         let values = params![low, high, scope.baseline, run.0, before];
-        connection.execute(
-            &format!(
-                "INSERT INTO temp.to_audit (volume, ino, size, mtime_ns, ctime_ns, folder, name,
-                                            digest, racy)
-                 SELECT folders.volume, files.ino, files.size, files.mtime_ns, files.ctime_ns,
-                        files.folder, files.name, files.digest, files.racy
-                   FROM {IN_SCOPE} AND online.root IS NOT NULL AND {DONE} IS NOT TRUE
-                  ORDER BY folders.volume, files.ino, files.folder, files.name"
-            ),
-            values,
-        )?;
-        let (skipped, offline): (i64, i64) = connection.query_row(
-            &format!(
-                "SELECT count(*) FILTER (WHERE {DONE} AND online.root IS NOT NULL),
-                        count(*) FILTER (WHERE online.root IS NULL)
-                   FROM {IN_SCOPE}"
-            ),
-            values,
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        )?;
-        let (copies, bytes): (i64, i64) = connection.query_row(
-            "SELECT count(*), coalesce(sum(size), 0) FROM (
-                 SELECT size FROM temp.to_audit GROUP BY volume, ifnull(ino, -id), size)",
-            [],
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        )?;
+        collect(connection, values)?;
+        let (skipped, offline) = count_left_out(connection, values)?;
+        let (copies, bytes) = count_copies(connection)?;
         connection.execute_batch("COMMIT")?;
         Ok(Self {
             catalog,
             paths: FolderPaths::default(),
             filter,
-            last: 0,
-            page: VecDeque::new(),
-            copies: unsigned(copies),
-            bytes: unsigned(bytes),
-            skipped: unsigned(skipped),
-            offline: unsigned(offline),
+            rows: Pages::new(TO_AUDIT, audit_row),
+            copies,
+            bytes,
+            skipped,
+            offline,
         })
     }
 
@@ -149,7 +114,7 @@ impl AuditList {
     pub fn next_batch(&mut self, files: usize, bytes: u64) -> Result<Vec<AuditCopy>, CatalogError> {
         let mut batch: Vec<AuditCopy> = Vec::new();
         let mut size = 0;
-        while let Some(row) = self.next_row()? {
+        while let Some(row) = self.rows.next(&self.catalog.connection)? {
             if let Some(last) = batch.last_mut()
                 && row.is_name_of(&last.copy)
             {
@@ -157,7 +122,7 @@ impl AuditList {
                 continue;
             }
             if batch.len() >= files || size >= bytes {
-                self.page.push_front(row);
+                self.rows.put_back(row);
                 break;
             }
             let (folder, name) = &row.name;
@@ -180,21 +145,59 @@ impl AuditList {
         }
         Ok(batch)
     }
+}
 
-    fn next_row(&mut self) -> Result<Option<AuditRow>, CatalogError> {
-        if self.page.is_empty() {
-            let mut statement = self.catalog.connection.prepare_cached(
-                "SELECT id, folder, name, volume, size, mtime_ns, ctime_ns, ino, digest, racy
-                   FROM temp.to_audit WHERE id > ?1 ORDER BY id LIMIT ?2",
-            )?;
-            let mut rows = statement.query(params![self.last, PAGE])?;
-            while let Some(row) = rows.next()? {
-                self.last = row.get(0)?;
-                self.page.push_back(audit_row(row)?);
-            }
-        }
-        Ok(self.page.pop_front())
+fn make_tables(connection: &Connection, online: &[RootId]) -> rusqlite::Result<()> {
+    connection.execute_batch(
+        "DROP TABLE IF EXISTS temp.audited_roots;
+         CREATE TEMP TABLE audited_roots (root INTEGER PRIMARY KEY);
+         DROP TABLE IF EXISTS temp.to_audit;
+         CREATE TEMP TABLE to_audit (
+             id INTEGER PRIMARY KEY, volume INTEGER, ino INTEGER, size INTEGER,
+             mtime_ns INTEGER, ctime_ns INTEGER, folder INTEGER, name BLOB, digest BLOB,
+             racy INTEGER);",
+    )?;
+    for root in online {
+        connection.execute("INSERT INTO temp.audited_roots VALUES (?1)", [root.0])?;
     }
+    Ok(())
+}
+
+/// Puts the names to read into their table, in the order of reading.
+fn collect(connection: &Connection, values: &[&dyn ToSql]) -> rusqlite::Result<()> {
+    let sql = format!(
+        "INSERT INTO temp.to_audit (volume, ino, size, mtime_ns, ctime_ns, folder, name,
+                                    digest, racy)
+         SELECT folders.volume, files.ino, files.size, files.mtime_ns, files.ctime_ns,
+                files.folder, files.name, files.digest, files.racy
+           FROM {IN_SCOPE} AND online.root IS NOT NULL AND {DONE} IS NOT TRUE
+          ORDER BY folders.volume, files.ino, files.folder, files.name"
+    );
+    connection.execute(&sql, values).map(drop)
+}
+
+/// Files that were audited before, and files whose root is offline.
+fn count_left_out(connection: &Connection, values: &[&dyn ToSql]) -> rusqlite::Result<(u64, u64)> {
+    let sql = format!(
+        "SELECT count(*) FILTER (WHERE {DONE} AND online.root IS NOT NULL),
+                count(*) FILTER (WHERE online.root IS NULL)
+           FROM {IN_SCOPE}"
+    );
+    connection.query_row(&sql, values, two_counts)
+}
+
+/// The copies that were collected, and the bytes in them.
+fn count_copies(connection: &Connection) -> rusqlite::Result<(u64, u64)> {
+    connection.query_row(
+        "SELECT count(*), coalesce(sum(size), 0) FROM (
+             SELECT size FROM temp.to_audit GROUP BY volume, ifnull(ino, -id), size)",
+        [],
+        two_counts,
+    )
+}
+
+fn two_counts(row: &Row<'_>) -> rusqlite::Result<(u64, u64)> {
+    Ok((unsigned(row.get(0)?), unsigned(row.get(1)?)))
 }
 
 impl AuditRow {

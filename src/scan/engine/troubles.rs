@@ -217,7 +217,8 @@ impl Engine {
                 }
                 continue;
             }
-            let Some(abandoned) = self.pool.abandon(stalled.job_id) else {
+            let timeout = self.limits.item_timeout;
+            let Some(abandoned) = self.pool.abandon(stalled.job_id, timeout) else {
                 continue;
             };
             self.in_flight -= 1;

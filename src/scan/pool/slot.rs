@@ -186,11 +186,19 @@ impl<T> Slot<T> {
         })
     }
 
-    /// Gives the thread up if it is at this item, whose outcome is still open.
-    pub(super) fn abandon(&self, job_id: u64) -> Option<Abandoned<T>> {
+    /// Takes a span in which no thread could work off the time since the last
+    /// sign of life; one that came since then owes nothing.
+    pub(super) fn forgive(&self, span: Duration) {
+        let mut track = lock(&self.context.track);
+        track.last_sign = (track.last_sign + span).min(Instant::now());
+    }
+
+    /// Gives the thread up if it is at this item, whose outcome is still open,
+    /// and still without a sign of life for at least this long.
+    pub(super) fn abandon(&self, job_id: u64, longer_than: Duration) -> Option<Abandoned<T>> {
         let mut held = lock(&self.job);
         let mut track = lock(&self.context.track);
-        let open = track.phase == Phase::Running;
+        let open = track.phase == Phase::Running && track.last_sign.elapsed() >= longer_than;
         let job = held.take_if(|job| open && job.id == job_id)?;
         Some(self.give_up(job, &mut track))
     }
@@ -232,15 +240,26 @@ mod tests {
     #[test]
     fn either_the_thread_or_abandon_gets_the_item() {
         let (slot, _) = busy_slot();
-        assert!(slot.abandon(8).is_none(), "another item");
-        assert!(slot.abandon(7).is_some());
-        assert!(slot.abandon(7).is_none(), "twice");
+        assert!(slot.abandon(8, Duration::ZERO).is_none(), "another item");
+        assert!(slot.abandon(7, Duration::ZERO).is_some());
+        assert!(slot.abandon(7, Duration::ZERO).is_none(), "twice");
         assert!(slot.context.is_abandoned());
         assert!(!slot.finish());
 
         let (slot, _) = busy_slot();
         assert!(slot.finish());
-        assert!(slot.abandon(7).is_none());
+        assert!(slot.abandon(7, Duration::ZERO).is_none());
+    }
+
+    #[test]
+    fn a_sign_of_life_at_the_last_moment_saves_the_item() {
+        let (slot, _) = busy_slot();
+        let hour = Duration::from_secs(3600);
+        lock(&slot.context.track).last_sign -= hour;
+        assert!(slot.stalled(hour).is_some());
+        slot.context.progress(1);
+        assert!(slot.abandon(7, hour).is_none());
+        assert!(slot.finish());
     }
 
     #[test]
@@ -262,11 +281,11 @@ mod tests {
     fn a_settled_item_stays_with_its_thread() {
         let (slot, _) = busy_slot();
         assert!(slot.context.settle());
-        assert!(slot.abandon(7).is_none());
+        assert!(slot.abandon(7, Duration::ZERO).is_none());
         assert!(slot.finish());
 
         let (slot, _) = busy_slot();
-        assert!(slot.abandon(7).is_some());
+        assert!(slot.abandon(7, Duration::ZERO).is_some());
         assert!(!slot.context.settle());
     }
 
@@ -275,12 +294,27 @@ mod tests {
         let (slot, metrics) = busy_slot();
         slot.context.progress(10);
         slot.context.set_path(Path::new("/mnt/slow/file"));
-        let abandoned = slot.abandon(7).unwrap();
+        let abandoned = slot.abandon(7, Duration::ZERO).unwrap();
         slot.context.progress(100);
         slot.context.set_path(Path::new("/mnt/slow/next"));
         assert_eq!(abandoned.what, Path::new("/mnt/slow/file"));
         let seen = metrics.snapshot();
         assert_eq!((seen.bytes_read, seen.active, seen.abandoned), (10, 0, 1));
+    }
+
+    #[test]
+    fn time_in_which_nobody_could_work_does_not_count() {
+        let (slot, _) = busy_slot();
+        let seconds = Duration::from_secs;
+        lock(&slot.context.track).last_sign -= seconds(60);
+        assert!(slot.stalled(seconds(60)).is_some());
+        slot.forgive(seconds(50));
+        assert!(slot.stalled(seconds(10)).is_some(), "its own time counts");
+        assert!(slot.stalled(seconds(50)).is_none());
+        // One that gave a sign since owes nothing, and has nothing to its credit.
+        slot.context.progress(1);
+        slot.forgive(seconds(50));
+        assert!(lock(&slot.context.track).last_sign <= Instant::now());
     }
 
     #[test]

@@ -439,12 +439,18 @@ fn stalled_names_the_hanging_item() {
 fn abandon_hands_the_item_back_and_starts_a_replacement() {
     let env = Env::new(1, 10);
     let stuck = env.submit_running();
-    assert!(env.pool.abandon(stuck.job + 1).is_none(), "not running");
-    let abandoned = env.pool.abandon(stuck.job).unwrap();
+    assert!(
+        env.pool.abandon(stuck.job + 1, Duration::ZERO).is_none(),
+        "not running"
+    );
+    let abandoned = env.pool.abandon(stuck.job, Duration::ZERO).unwrap();
     assert_eq!((abandoned.worker, abandoned.job.id), (1, stuck.job));
     assert!(matches!(abandoned.job.item, Task::Gate));
     assert_eq!(abandoned.what, Path::new("/mnt/stuck/file"));
-    assert!(env.pool.abandon(stuck.job).is_none(), "already abandoned");
+    assert!(
+        env.pool.abandon(stuck.job, Duration::ZERO).is_none(),
+        "already abandoned"
+    );
 
     let next = env.submit_running();
     assert_eq!(next.worker, 2, "the replacement took it");
@@ -464,11 +470,15 @@ fn abandon_hands_the_item_back_and_starts_a_replacement() {
 fn a_pool_whose_workers_are_all_stuck_stops() {
     let env = Env::new(1, 10);
     for _ in 0..Pool::<Task, usize>::MAX_REPLACEMENTS {
-        assert!(env.pool.abandon(env.submit_running().job).is_some());
+        assert!(
+            env.pool
+                .abandon(env.submit_running().job, Duration::ZERO)
+                .is_some()
+        );
     }
     let last = env.submit_running();
     env.submit(Task::Count);
-    assert!(env.pool.abandon(last.job).is_some());
+    assert!(env.pool.abandon(last.job, Duration::ZERO).is_some());
     let refused = env.pool.submit(ItemKind::List, Task::Count);
     assert!(matches!(refused, Err(PoolError::Stopped)));
     let ended = env.pool.wait(in_time());
