@@ -187,6 +187,7 @@ impl Inquiry<'_> {
         Ok(Similar {
             percent: similarity.percent,
             measure: similarity.measure,
+            detail: self.args.detail,
             pairs,
             all: found.pairs.len() as u64,
             is_complete: found.is_complete,

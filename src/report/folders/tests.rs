@@ -78,6 +78,7 @@ fn similar(pairs: Vec<FolderPair>, measure: Measure) -> FolderReport {
         answer: FolderAnswer::Similar(Similar {
             percent: 50,
             measure,
+            detail: pairs.iter().any(|pair| pair.differences.is_some()),
             all: pairs.len() as u64,
             pairs,
             is_complete: true,
