@@ -100,9 +100,9 @@ fn bad_value(error: &clap::Error) -> Option<String> {
 
 /// What was probably meant by `name`.
 fn suggestion(error: &clap::Error, name: &str) -> String {
-    let mut names = suggested(error);
+    let mut names = meant_in_lower_case(error, name);
     if names.is_empty() {
-        names = meant_in_lower_case(error, name);
+        names = suggested(error);
     }
     if !names.is_empty() {
         return format!(": did you mean {}?", values::alternatives(&names));
@@ -255,6 +255,7 @@ mod tests {
     fn capitals_do_not_hide_what_was_meant() {
         for (line, expected) in [
             ("SCAN .", "there is no command 'SCAN': did you mean scan?"),
+            ("Scan .", "there is no command 'Scan': did you mean scan?"),
             ("SCNA .", "there is no command 'SCNA': did you mean scan?"),
             (
                 "report --Format json",
