@@ -67,6 +67,13 @@ impl Fields {
     fn sentence(&self) -> String {
         let [path, fault, seconds] = ["path", "fault", "seconds"].map(|name| self.get(name));
         match self.get("event") {
+            "scan.begin" => format!("scan {} of {path} begins", self.get("scan")),
+            "scan.end" => format!("scan {} ends: {}", self.get("scan"), self.get("state")),
+            "stage.begin" => format!("stage {} begins", self.get("stage")),
+            "stage.end" => {
+                let (stage, time) = (self.get("stage"), self.get("elapsed_ms"));
+                format!("stage {stage} ends after {time} ms")
+            }
             "item.failed" => format!("cannot read {path}: {fault}"),
             "item.retry" => format!("cannot read {path} for the moment, will try again: {fault}"),
             "item.stall" => format!("no progress for {seconds} s at {path}"),
