@@ -108,6 +108,9 @@ impl Inquiry<'_> {
                 tops.extend(folder.map_err(|error| self.context.at_catalog(error))?);
             }
             let tops: Vec<Node> = tops.iter().filter_map(|&id| forest.node(id)).collect();
+            if tops.is_empty() && path.is_file() {
+                return Err(paths::is_a_file(&path));
+            }
             if tops.is_empty() {
                 let path = path.display();
                 return Err(exit::usage(format_args!(

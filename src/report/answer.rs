@@ -148,7 +148,7 @@ impl<'a, W: Write> Answer<'a, W> {
         let mut sentences = sentences.to_vec();
         if self.rows > self.limit {
             let (shown, all) = (grouped(self.limit), grouped(self.rows));
-            sentences.insert(0, format!("showing {shown} of {all}"));
+            sentences.insert(0, format!("showing {shown} of {all} {}", self.list));
         }
         sentences.push(as_of(self.header));
         match self.format {

@@ -190,7 +190,7 @@ fn a_path_limits_the_answer_to_what_has_a_part_below_it() {
     );
     let refused = env.run("folders tree/music/x.mp3").refused(2);
     assert!(
-        refused.ends_with("x.mp3 is no folder in this catalog"),
+        refused.ends_with("x.mp3 is a file: give the folder it lies in"),
         "{refused}"
     );
     env.run("folders home").refused(2);
