@@ -128,7 +128,10 @@ fn a_table_rounds_unless_told_otherwise() {
         ..Style::default()
     };
     let (table, _) = written(AnswerFormat::Table, exact, None);
-    assert!(table.contains("unique            1,234,567  /a/plain\n"), "{table}");
+    assert!(
+        table.contains("unique            1,234,567  /a/plain\n"),
+        "{table}"
+    );
 }
 
 #[test]
