@@ -122,6 +122,17 @@ impl ReadOnly {
         Ok(names)
     }
 
+    /// How many live files of a folder have content.
+    pub fn content_files_of(&self, folder: FolderId) -> Result<u64, CatalogError> {
+        let count: i64 = self
+            .connection
+            .prepare_cached(
+                "SELECT count(*) FROM files WHERE folder = ?1 AND size > 0 AND removed_in IS NULL",
+            )?
+            .query_row([folder.0], |row| row.get(0))?;
+        Ok(unsigned(count))
+    }
+
     /// The names of the live empty files of a folder.
     pub fn empty_files_of(&self, folder: FolderId) -> Result<Vec<OsString>, CatalogError> {
         let mut statement = self.connection.prepare_cached(

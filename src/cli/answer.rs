@@ -126,6 +126,9 @@ pub(super) fn named_place(
     let roots = catalog.roots().map_err(at_catalog)?;
     let place = paths::place_named(&roots, typed)?;
     let tops = catalog.tops_of(&place).map_err(at_catalog)?;
+    if tops.is_empty() && (place.is_file() || is_known_file(catalog, &place)?) {
+        return Err(paths::is_a_file(&place));
+    }
     if tops.is_empty() {
         return Err(exit::usage(format_args!(
             "the catalog knows no folder {}: scan it with `dupescan scan {}`",
@@ -134,4 +137,15 @@ pub(super) fn named_place(
         )));
     }
     Ok((place, tops))
+}
+
+/// Whether the catalog has a file of this name: its disk may be offline.
+fn is_known_file(catalog: &ReadOnly, place: &Path) -> Result<bool, CatalogError> {
+    let Some((folder, name)) = place.parent().zip(place.file_name()) else {
+        return Ok(false);
+    };
+    match catalog.folder_at(folder)? {
+        Some(folder) => Ok(catalog.live_names(folder)?.iter().any(|live| live == name)),
+        None => Ok(false),
+    }
 }

@@ -9,8 +9,8 @@ use super::exit::Exit;
 use super::export::coverage;
 use super::session::{Session, explain};
 use crate::catalog::Coverage;
-use crate::report::text::{self, counted, human_size};
-use crate::report::{Cell, Column};
+use crate::report::text::{self, counted};
+use crate::report::{Cell, Column, files_and_bytes};
 use crate::scan::{self, AuditOutcome, AuditRequest, AuditVerdict, Audited, Listener};
 
 const COLUMNS: &[Column] = &[
@@ -80,7 +80,7 @@ pub(super) fn run(context: &Context, args: &AuditArgs) -> anyhow::Result<Exit> {
         let covered = context.catalog()?.coverage(&question.tops);
         let covered = covered.map_err(|error| context.at_catalog(error))?;
         totals.complete(&outcome, covered);
-        let sentences = totals.sentences(context, &outcome);
+        let sentences = totals.sentences(context, &outcome, form.exact_bytes);
         let left = answer.end(&totals, &sentences)?;
         Ok((left, totals.exit(&outcome)))
     })
@@ -177,12 +177,11 @@ impl Totals {
         }
     }
 
-    fn sentences(&self, context: &Context, outcome: &AuditOutcome) -> Vec<String> {
+    fn sentences(&self, context: &Context, outcome: &AuditOutcome, is_exact: bool) -> Vec<String> {
         let files = |count: u64| counted(count, "file", "files");
         let mut lines = vec![format!(
-            "{}, {}, still what their digests say",
-            files(self.sound_files),
-            human_size(self.sound_bytes)
+            "{}, still what their digests say",
+            files_and_bytes(self.sound_files, self.sound_bytes, is_exact)
         )];
         if self.rotten_files > 0 {
             lines.push(format!(

@@ -11,7 +11,8 @@ use rayon::prelude::*;
 
 use crate::catalog::{FileState, RootRow};
 use crate::model::{CopyEntry, Group};
-use crate::platform::{Dir, EntryKind, FileId, Links, OpenFile, Stat};
+use crate::platform::{Dir, EntryKind, FileId, Links, OpenFile, Stat, VolumeTable};
+use crate::scan::online_state;
 
 /// How a file is now, compared with the state it was scanned in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,8 +43,9 @@ struct Root {
 
 impl Checker {
     pub(super) fn new(roots: Vec<RootRow>) -> Self {
+        let volumes = VolumeTable::new();
         let roots = roots.into_iter().map(|root| Root {
-            dir: Dir::open_root(&root.path).ok(),
+            dir: online_state(&root, &volumes).ok().map(|(dir, _)| dir),
             links: if root.follow {
                 Links::Follow
             } else {
@@ -129,7 +131,7 @@ impl Checker {
         dir.open_beneath(below, root.links)
     }
 
-    /// Whether the root that a path lies in can be opened.
+    /// Whether the root that a path lies in is there, by the rules of scans.
     pub(super) fn is_online(&self, path: &Path) -> bool {
         self.root_of(path).is_some_and(|root| root.dir.is_some())
     }

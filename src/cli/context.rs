@@ -113,7 +113,12 @@ impl Context {
     /// A command line that the user can type to do `command` on this catalog.
     pub(super) fn command(&self, command: &str) -> String {
         let db = &self.config.db;
-        if Places::of_platform().db.as_ref() == Some(db) {
+        // Where the environment names a catalog, it does so next time, too.
+        let usual = match std::env::var_os("DUPESCAN_DB").filter(|path| !path.is_empty()) {
+            Some(path) => std::path::absolute(path).ok(),
+            None => Places::of_platform().db,
+        };
+        if usual.as_ref() == Some(db) {
             format!("dupescan {command}")
         } else {
             format!("dupescan --db {} {command}", shell_word(db))

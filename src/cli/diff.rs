@@ -68,6 +68,8 @@ struct Direction {
     to: &'static str,
     found: Comparison,
     standing: Standing,
+    /// Whether bytes are told exactly.
+    is_exact: bool,
 }
 
 fn direction(
@@ -93,6 +95,7 @@ fn direction(
         to: to.letter,
         found,
         standing,
+        is_exact: args.answer.bytes,
     })
 }
 
@@ -118,10 +121,16 @@ impl Direction {
             ));
         }
         if unique.files > 0 {
-            all.push(format!("{} nowhere under {to}", unique.words()));
+            all.push(format!(
+                "{} nowhere under {to}",
+                unique.words(self.is_exact)
+            ));
         }
         if undetermined.files > 0 {
-            all.push(format!("{} undetermined", undetermined.words()));
+            all.push(format!(
+                "{} undetermined",
+                undetermined.words(self.is_exact)
+            ));
         }
         all
     }
@@ -132,12 +141,21 @@ impl Direction {
         let mut lines = vec![
             self.standing.ours.sentence(from),
             self.standing.theirs.sentence(to),
-            format!("{} under {from}:", found.all().words()),
-            format!("    {} also under {to}", found.duplicate.words()),
-            format!("    {} nowhere under {to}", found.unique.words()),
+            format!("{} under {from}:", found.all().words(self.is_exact)),
+            format!(
+                "    {} also under {to}",
+                found.duplicate.words(self.is_exact)
+            ),
+            format!(
+                "    {} nowhere under {to}",
+                found.unique.words(self.is_exact)
+            ),
         ];
         lines.extend(reasons(&found.why_unique));
-        lines.push(format!("    {} undetermined", found.undetermined.words()));
+        lines.push(format!(
+            "    {} undetermined",
+            found.undetermined.words(self.is_exact)
+        ));
         lines.extend(reasons(&found.why_undetermined));
         if self.standing.empty > 0 {
             let files = counted(
@@ -168,8 +186,8 @@ fn reasons(reasons: &BTreeMap<String, u64>) -> impl Iterator<Item = String> {
 }
 
 impl Tally {
-    fn words(&self) -> String {
-        files_and_bytes(self.files, self.bytes)
+    fn words(&self, is_exact: bool) -> String {
+        files_and_bytes(self.files, self.bytes, is_exact)
     }
 }
 

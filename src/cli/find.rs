@@ -1,5 +1,6 @@
 //! `dupescan find FILE…`: is this content anywhere in the catalog?
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -8,14 +9,14 @@ use serde::Serialize;
 
 use super::answer::{Form, Writing};
 use super::args::FindArgs;
-use super::check::Checker;
+use super::check::{Checker, Look};
 use super::context::Context;
 use super::exit::{self, Exit};
 use super::{paths, report};
 use crate::catalog::{CatalogError, Known, Lookup};
 use crate::model::{Algorithm, Digest, Probe};
 use crate::platform::{Dir, Links, OpenFile};
-use crate::report::text::{counted, escape};
+use crate::report::text::{counted, escape, grouped};
 use crate::report::{Cell, Column};
 use crate::scan::content;
 
@@ -24,6 +25,7 @@ const COLUMNS: &[Column] = &[
     Column::hidden("digest"),
     Column::hidden("answer"),
     Column::hidden("path"),
+    Column::hidden("place"),
     Column::hidden("same_file"),
     Column::hidden("size"),
     Column::hidden("mtime"),
@@ -40,11 +42,30 @@ enum Wanted {
 #[derive(Default)]
 struct Found {
     digest: Option<Digest>,
-    /// The files, and whether each is the very file that was asked for.
-    files: Vec<(Known, bool)>,
-    /// Files that may be the same and could not be read.
-    unsure: u64,
-    why: Option<String>,
+    /// Where it is, or may be.
+    places: Vec<Place>,
+    /// Files anywhere in the catalog that may be it, since they have no digest.
+    unread: u64,
+}
+
+/// A catalogued file that is, or may be, what was asked for.
+struct Place {
+    known: Known,
+    now: Now,
+    /// Whether it has the content that was asked for; it may have otherwise.
+    is_found: bool,
+    /// Whether it is the very file that was asked for.
+    is_itself: bool,
+}
+
+/// How a catalogued file is now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Now {
+    AsScanned,
+    Offline,
+    Changed,
+    Gone,
+    Unreadable(String),
 }
 
 #[derive(Debug, Default, Serialize)]
@@ -153,16 +174,14 @@ impl Finder {
             true => self.lookup.of_size(0)?,
             false => self.lookup.of_digest(digest)?,
         };
-        let unread = if known.is_empty() {
-            self.lookup.unread()
-        } else {
-            0
-        };
+        let places: Vec<Place> = known.into_iter().map(|known| self.equal(known)).collect();
         Ok(Found {
             digest: Some(*digest),
-            files: known.into_iter().map(|known| (known, false)).collect(),
-            unsure: unread,
-            why: (unread > 0).then(|| "the catalog has files without a digest".to_owned()),
+            unread: match places.iter().any(|place| place.is_found) {
+                true => 0,
+                false => self.lookup.unread(),
+            },
+            places,
         })
     }
 
@@ -173,19 +192,47 @@ impl Finder {
         }
         let mut found = Found::default();
         for known in self.lookup.of_size(size)? {
-            let is_itself = self.is_itself(&known, &asked);
-            match self.is_equal(&known, &mut asked, is_itself) {
-                Ok(true) => found.files.push((known, is_itself)),
+            match self.is_equal(&known, &mut asked) {
+                Ok(true) => found.places.push(Place {
+                    is_itself: self.is_itself(&known, &asked),
+                    ..self.equal(known)
+                }),
                 Ok(false) => {}
                 Err(Trouble::Asked(error)) => return Err(error.into()),
-                Err(Trouble::Known(why)) => {
-                    found.unsure += 1;
-                    found.why = Some(format!("{}: {why}", escape(&known.path)));
-                }
+                Err(Trouble::Known(now)) => found.places.push(Place {
+                    known,
+                    now,
+                    is_found: false,
+                    is_itself: false,
+                }),
             }
         }
         found.digest = asked.digest;
         Ok(found)
+    }
+
+    /// A file that had the content when it was scanned. Offline it is believed
+    /// to have it still; in any other state than scanned it proves nothing.
+    fn equal(&self, known: Known) -> Place {
+        let now = self.now(&known);
+        Place {
+            is_found: matches!(now, Now::AsScanned | Now::Offline),
+            is_itself: false,
+            known,
+            now,
+        }
+    }
+
+    fn now(&self, known: &Known) -> Now {
+        if !self.checker.is_online(&known.path) {
+            return Now::Offline;
+        }
+        match self.checker.look(&known.path, &known.state) {
+            Look::Same => Now::AsScanned,
+            Look::Changed | Look::Elsewhere => Now::Changed,
+            Look::Gone => Now::Gone,
+            Look::Failed(why) => Now::Unreadable(why),
+        }
     }
 
     fn is_itself(&self, known: &Known, asked: &Asked) -> bool {
@@ -197,10 +244,10 @@ impl Finder {
                 .is_ok_and(|stat| stat.id() == opened.id())
     }
 
-    /// Whether a file of the same size has the same content, by digest where
-    /// it has one, and by reading it otherwise.
-    fn is_equal(&self, known: &Known, asked: &mut Asked, is_itself: bool) -> Result<bool, Trouble> {
-        if is_itself || known.state.size == 0 {
+    /// Whether a file of the same size had the same content, by digest where
+    /// it has one, and by reading it now otherwise.
+    fn is_equal(&self, known: &Known, asked: &mut Asked) -> Result<bool, Trouble> {
+        if known.state.size == 0 || self.is_itself(known, asked) {
             return Ok(true);
         }
         if let Some(digest) = known.digest {
@@ -209,15 +256,19 @@ impl Finder {
         if known.probe.is_some() && asked.probe()? != known.probe {
             return Ok(false);
         }
-        let file = self.checker.open(&known.path);
-        let file = file.map_err(|error| Trouble::Known(error.to_string()))?;
+        match self.now(known) {
+            Now::AsScanned => {}
+            other => return Err(Trouble::Known(other)),
+        }
+        let unreadable = |error: io::Error| Trouble::Known(Now::Unreadable(error.to_string()));
+        let file = self.checker.open(&known.path).map_err(unreadable)?;
         if !known.state.is_of(&file.opened_as().meta) {
-            return Err(Trouble::Known("it changed since the scan".to_owned()));
+            return Err(Trouble::Known(Now::Changed));
         }
         match content::are_equal(&asked.file, &file) {
             Ok(Some(is_equal)) => Ok(is_equal),
-            Ok(None) => Err(Trouble::Known("it is changing".to_owned())),
-            Err(error) => Err(Trouble::Known(error.to_string())),
+            Ok(None) => Err(Trouble::Known(Now::Changed)),
+            Err(error) => Err(unreadable(error)),
         }
     }
 }
@@ -225,7 +276,7 @@ impl Finder {
 /// Which file could not be read.
 enum Trouble {
     Asked(io::Error),
-    Known(String),
+    Known(Now),
 }
 
 /// A file that is asked for, and what was read of it so far.
@@ -270,27 +321,94 @@ impl Asked {
     }
 }
 
-impl Found {
-    fn answer(&self) -> &'static str {
-        match (self.files.is_empty(), self.unsure) {
-            (false, _) => "found",
-            (true, 0) => "not found",
-            (true, _) => "undetermined",
+impl Now {
+    /// The word for programs.
+    fn word(&self) -> &'static str {
+        match self {
+            Self::AsScanned => "as scanned",
+            Self::Offline => "offline",
+            Self::Changed => "changed",
+            Self::Gone => "gone",
+            Self::Unreadable(_) => "unreadable",
         }
     }
 
+    /// The words for people.
+    fn words(&self) -> &'static str {
+        match self {
+            Self::Changed => "changed since the scan",
+            Self::Gone => "gone since the scan",
+            other => other.word(),
+        }
+    }
+}
+
+impl Place {
+    /// What people should know about it, where there is something.
+    fn mark(&self) -> Option<String> {
+        match &self.now {
+            Now::AsScanned if self.is_itself => Some("this file".to_owned()),
+            Now::AsScanned => None,
+            Now::Unreadable(why) => Some(format!("unreadable: {why}")),
+            other => Some(other.words().to_owned()),
+        }
+    }
+
+    fn answer(&self) -> &'static str {
+        if self.is_found {
+            "found"
+        } else {
+            "undetermined"
+        }
+    }
+}
+
+impl Found {
+    fn answer(&self) -> &'static str {
+        match (self.is_found(), self.unsure()) {
+            (true, _) => "found",
+            (false, 0) => "not found",
+            (false, _) => "undetermined",
+        }
+    }
+
+    fn is_found(&self) -> bool {
+        self.places.iter().any(|place| place.is_found)
+    }
+
+    /// Files that may be the same.
+    fn unsure(&self) -> u64 {
+        let places = self.places.iter().filter(|place| !place.is_found);
+        places.count() as u64 + self.unread
+    }
+
     fn sentence(&self) -> String {
-        let unsure = || {
-            let files = counted(self.unsure, "file", "files");
-            let why = self.why.as_deref().unwrap_or_default();
-            format!("{files} could be the same and could not be read ({why})")
+        let unsure = |more: &str| {
+            let files = counted(self.unsure(), "file", "files");
+            let why = self.reasons().join(", ");
+            format!("{files}{more} could be the same, which cannot be told ({why})")
         };
         match self.answer() {
-            "found" if self.unsure > 0 => format!("found; {} more", unsure()),
+            "found" if self.unsure() > 0 => format!("found; {}", unsure(" more")),
             "found" => "found".to_owned(),
-            "undetermined" => format!("undetermined: {}", unsure()),
+            "undetermined" => format!("undetermined: {}", unsure("")),
             _ => "not in the catalog".to_owned(),
         }
+    }
+
+    /// Why it cannot be told of how many files.
+    fn reasons(&self) -> Vec<String> {
+        let mut counts = BTreeMap::<&str, u64>::new();
+        for place in self.places.iter().filter(|place| !place.is_found) {
+            *counts.entry(place.now.words()).or_default() += 1;
+        }
+        if self.unread > 0 {
+            counts.insert("without a digest", self.unread);
+        }
+        let counts = counts.into_iter();
+        counts
+            .map(|(why, files)| format!("{} {why}", grouped(files)))
+            .collect()
     }
 }
 
@@ -323,35 +441,44 @@ fn write(answer: &mut Writing<'_, '_>, wanted: &Wanted, found: &Found) -> anyhow
             .map_or(Cell::Nothing, |digest| Cell::text(digest.to_hex()))
     };
     answer.line(&format!("{name}: {}", found.sentence()))?;
-    for (known, is_itself) in &found.files {
+    for place in &found.places {
+        let path = &place.known.path;
         if answer.has_room() {
-            let mark = if *is_itself { " (this file)" } else { "" };
-            answer.line(&format!("    {}{mark}", escape(&known.path)))?;
+            let mark = place.mark().map(|mark| format!(" ({mark})"));
+            answer.line(&format!("    {}{}", escape(path), mark.unwrap_or_default()))?;
         }
+        let reason = match &place.now {
+            Now::Unreadable(why) => Cell::text(why.clone()),
+            _ => Cell::Nothing,
+        };
         answer.row(&[
             file.clone(),
             digest(),
-            Cell::text("found"),
-            Cell::Path(known.path.clone()),
-            Cell::Flag(*is_itself),
-            Cell::Size(known.state.size),
-            Cell::FileTime(known.state.mtime_ns),
-            Cell::Nothing,
+            Cell::text(place.answer()),
+            Cell::Path(path.clone()),
+            Cell::text(place.now.word()),
+            Cell::Flag(place.is_itself),
+            Cell::Size(place.known.state.size),
+            Cell::FileTime(place.known.state.mtime_ns),
+            reason,
         ])?;
     }
-    if found.files.is_empty() {
+    if found.places.is_empty() {
         let nothing = || Cell::Nothing;
-        let reason = found.why.clone().map_or(Cell::Nothing, Cell::text);
-        let answered = Cell::text(found.answer());
+        let reasons = found.reasons();
         answer.row(&[
             file,
             digest(),
-            answered,
+            Cell::text(found.answer()),
             nothing(),
             nothing(),
             nothing(),
             nothing(),
-            reason,
+            nothing(),
+            match reasons.is_empty() {
+                true => Cell::Nothing,
+                false => Cell::text(reasons.join(", ")),
+            },
         ])?;
     }
     Ok(())

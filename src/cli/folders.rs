@@ -108,6 +108,9 @@ impl Inquiry<'_> {
                 tops.extend(folder.map_err(|error| self.context.at_catalog(error))?);
             }
             let tops: Vec<Node> = tops.iter().filter_map(|&id| forest.node(id)).collect();
+            if tops.is_empty() && path.is_file() {
+                return Err(paths::is_a_file(&path));
+            }
             if tops.is_empty() {
                 let path = path.display();
                 return Err(exit::usage(format_args!(
@@ -187,6 +190,7 @@ impl Inquiry<'_> {
         Ok(Similar {
             percent: similarity.percent,
             measure: similarity.measure,
+            detail: self.args.detail,
             pairs,
             all: found.pairs.len() as u64,
             is_complete: found.is_complete,

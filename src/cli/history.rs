@@ -12,7 +12,7 @@ use super::exit::{self, Exit};
 use super::{paths, report};
 use crate::catalog::{CatalogError, FileList, ReadOnly, RootRow, ScanRow, ScanState, Verdict};
 use crate::model::{ScanId, Totals};
-use crate::report::text::{counted, human_size};
+use crate::report::text::{counted, size};
 use crate::report::{Cell, Column, Header, files_and_bytes};
 
 const SCANS: &[Column] = &[
@@ -84,7 +84,7 @@ impl ScanTotals {
         }
     }
 
-    fn sentences(&self) -> Vec<String> {
+    fn sentences(&self, is_exact: bool) -> Vec<String> {
         let mut lines = vec![counted(self.scans, "scan", "scans")];
         if let (Some(first), Some(before), Some(last), Some(after)) = (
             self.first_scan,
@@ -99,9 +99,9 @@ impl ScanTotals {
             };
             lines.push(format!(
                 "duplicates in the whole catalog: {} in scan {first}, {} in scan {last} ({sign}{})",
-                human_size(before),
-                human_size(after),
-                human_size(growth)
+                size(before, is_exact),
+                size(after, is_exact),
+                size(growth, is_exact)
             ));
         }
         lines
@@ -135,7 +135,7 @@ fn list_scans(
             let older = scans[at + 1..].iter().find_map(|older| older.totals);
             scan_row(answer, scan, older, path_of(scan))?;
         }
-        let left = answer.end(&totals, &totals.sentences())?;
+        let left = answer.end(&totals, &totals.sentences(form.exact_bytes))?;
         Ok((left, Exit::Done))
     })
 }
@@ -246,12 +246,13 @@ fn changes(
                     .map_or(Cell::Nothing, |digest| Cell::text(digest.to_hex())),
             ])?;
         }
+        let words = |files, bytes| files_and_bytes(files, bytes, form.exact_bytes);
         let sentence = format!(
             "after scan {}, up to scan {}: {} appeared, {} vanished",
             totals.from,
             totals.to,
-            files_and_bytes(totals.appeared_files, totals.appeared_bytes),
-            files_and_bytes(totals.vanished_files, totals.vanished_bytes)
+            words(totals.appeared_files, totals.appeared_bytes),
+            words(totals.vanished_files, totals.vanished_bytes)
         );
         let left = answer.end(&totals, &[sentence])?;
         Ok((left, Exit::Done))

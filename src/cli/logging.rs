@@ -1,13 +1,16 @@
 //! Sets up the log: text or JSON lines, to standard error (around progress
-//! bars) or appended to a file.
+//! bars) or appended to a file; sentences where a person reads along.
+
+mod sentences;
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Mutex;
 
 use indicatif::MultiProgress;
+use sentences::Sentences;
 use tracing::{Level, Subscriber};
 use tracing_subscriber::fmt::MakeWriter;
 
@@ -23,23 +26,39 @@ pub(super) fn start(context: &Context) -> anyhow::Result<()> {
     match &log.file {
         Some(path) => {
             let file = open(path)?;
-            tracing::subscriber::set_global_default(subscriber(log, false, Mutex::new(file)))
+            let surroundings = Surroundings::default();
+            tracing::subscriber::set_global_default(subscriber(log, surroundings, Mutex::new(file)))
         }
         None => {
-            let color = context.color_errors();
+            let surroundings = Surroundings {
+                terminal: io::stderr().is_terminal(),
+                color: context.color_errors(),
+            };
             let progress = context.progress.clone();
             let writer = move || AroundProgress(progress.clone());
-            tracing::subscriber::set_global_default(subscriber(log, color, writer))
+            tracing::subscriber::set_global_default(subscriber(log, surroundings, writer))
         }
     }
     .unwrap_or_default();
     Ok(())
 }
 
-fn subscriber<W>(log: &LogConfig, color: bool, writer: W) -> Box<dyn Subscriber + Send + Sync>
+/// What the log is written to.
+#[derive(Clone, Copy, Default)]
+struct Surroundings {
+    terminal: bool,
+    color: bool,
+}
+
+fn subscriber<W>(
+    log: &LogConfig,
+    surroundings: Surroundings,
+    writer: W,
+) -> Box<dyn Subscriber + Send + Sync>
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
+    let Surroundings { terminal, color } = surroundings;
     let builder = tracing_subscriber::fmt()
         .with_max_level(log.level)
         .with_ansi(color)
@@ -49,6 +68,9 @@ where
         .with_writer(writer);
     let is_for_people = log.file.is_none() && log.level <= Level::INFO;
     match log.format {
+        LogFormat::Text if is_for_people && terminal => {
+            Box::new(builder.event_format(Sentences { color }).finish())
+        }
         LogFormat::Text if is_for_people => {
             Box::new(builder.without_time().with_target(false).finish())
         }
@@ -102,6 +124,23 @@ mod tests {
     use super::*;
 
     fn logged(level: Level, format: LogFormat, color: bool) -> String {
+        let surroundings = Surroundings {
+            terminal: false,
+            color,
+        };
+        written(level, format, surroundings, || {
+            tracing::error!(path = "/a", "broken");
+            tracing::warn!("odd");
+            tracing::info!("news");
+        })
+    }
+
+    fn written(
+        level: Level,
+        format: LogFormat,
+        surroundings: Surroundings,
+        log_something: impl FnOnce(),
+    ) -> String {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("log");
         let log = LogConfig {
@@ -110,11 +149,7 @@ mod tests {
             file: None,
         };
         let file = Arc::new(open(&path).unwrap());
-        tracing::subscriber::with_default(subscriber(&log, color, file), || {
-            tracing::error!(path = "/a", "broken");
-            tracing::warn!("odd");
-            tracing::info!("news");
-        });
+        tracing::subscriber::with_default(subscriber(&log, surroundings, file), log_something);
         std::fs::read_to_string(path).unwrap()
     }
 
@@ -124,6 +159,51 @@ mod tests {
         assert_eq!(lines(Level::ERROR), 1);
         assert_eq!(lines(Level::WARN), 2);
         assert_eq!(lines(Level::TRACE), 3);
+    }
+
+    #[test]
+    fn people_at_a_terminal_read_sentences() {
+        let log = |format, terminal, color| {
+            written(
+                Level::INFO,
+                format,
+                Surroundings { terminal, color },
+                || {
+                    tracing::warn!(
+                        event = "item.failed",
+                        path = r"/a\nb",
+                        path_b64 = "L2EKYg==",
+                        step = "open",
+                        errno = 13,
+                        fault = "Permission denied",
+                        "could not be read"
+                    );
+                    tracing::warn!(
+                        event = "item.stall",
+                        path = "/a",
+                        seconds = 30,
+                        "no progress"
+                    );
+                    tracing::error!(bytes = 7, nothing = None::<u64>, "odd\x1b[2J");
+                    tracing::info!(event = "shutdown.done", "stopped");
+                },
+            )
+        };
+        insta::assert_snapshot!(log(LogFormat::Text, true, false), @r"
+        warning: cannot read /a\nb: Permission denied
+        warning: no progress for 30 s at /a
+        error: odd\x1b[2J (bytes 7)
+        note: stopped
+        ");
+        let colored = log(LogFormat::Text, true, true);
+        assert!(
+            colored.starts_with("\x1b[1m\x1b[33mwarning:\x1b[0m cannot"),
+            "{colored}"
+        );
+        let piped = log(LogFormat::Text, false, false);
+        assert!(piped.contains(r#"event="item.failed""#), "{piped}");
+        let json = log(LogFormat::Json, true, true);
+        assert!(json.contains(r#""event":"item.failed""#), "{json}");
     }
 
     #[test]

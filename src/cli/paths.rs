@@ -60,10 +60,19 @@ pub(super) fn place_named(roots: &[RootRow], typed: &Path) -> anyhow::Result<Pat
         .find(known)
         .ok_or_else(|| {
             let path = typed.display();
+            if typed.is_file() {
+                return is_a_file(typed);
+            }
             exit::usage(format_args!(
                 "{path} lies in no root of this catalog: scan it first with `dupescan scan {path}`"
             ))
         })
+}
+
+/// A file was named where only a folder makes sense.
+pub(super) fn is_a_file(path: &Path) -> anyhow::Error {
+    let path = path.display();
+    exit::usage(format_args!("{path} is a file: give the folder it lies in"))
 }
 
 #[cfg(test)]

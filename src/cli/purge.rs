@@ -11,6 +11,10 @@ pub(super) fn run(context: &Context, args: &PurgeArgs) -> anyhow::Result<Exit> {
         .exclusive("purge")?
         .purge(args.before)
         .map_err(|error| context.at_catalog(error))?;
+    if (purged.files, purged.folders, purged.bytes) == (0, 0, 0) {
+        output::print("there is nothing to purge\n")?;
+        return Ok(Exit::Done);
+    }
     output::print(&format!(
         "purged {} and {}; the catalog is {} smaller\n",
         counted(purged.files, "removed file", "removed files"),

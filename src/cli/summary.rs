@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use super::Exit;
 use super::context::Context;
-use crate::catalog::ScanCounters;
+use crate::catalog::{CatalogError, ReadOnly, ScanCounters};
 use crate::model::{Summary, TopGroup, Totals};
 use crate::report::text::{self, Align, counted, grouped, human_size};
 use crate::scan::{GROUPS_FOR_FOLDERS, Outcome};
@@ -20,7 +20,8 @@ pub(super) fn print(
     if !context.quiet {
         scanned(outcome, &counters, out)?;
         if let Some(summary) = &outcome.summary {
-            duplicates(context, summary, out)?;
+            let setting = Setting::of(&context.catalog()?, summary)?;
+            duplicates(context, summary, &setting, counters.bytes, out)?;
         }
     }
     troubles(context, outcome, out)?;
@@ -33,6 +34,48 @@ pub(super) fn counters(outcome: &Outcome) -> ScanCounters {
     scans.fold(ScanCounters::default(), |sum, scan| {
         sum.plus(&scan.counters)
     })
+}
+
+/// What the catalog says about the duplicates as a whole.
+struct Setting {
+    /// Bytes of all files.
+    bytes: u64,
+    /// Whether `folders` is likely to have something to show: a folder of
+    /// copies only, or more groups than folders were added up from. Finding
+    /// out for certain would cost more than the rest of the summary.
+    has_whole_folders: bool,
+}
+
+impl Setting {
+    fn of(catalog: &ReadOnly, summary: &Summary) -> Result<Self, CatalogError> {
+        let bytes = catalog.roots()?.iter().map(|root| root.bytes).sum();
+        let mut has_whole_folders = summary.totals.groups > GROUPS_FOR_FOLDERS;
+        for folder in &summary.folders {
+            if has_whole_folders {
+                break;
+            }
+            if let Some(id) = catalog.folder_at(&folder.path)? {
+                has_whole_folders = catalog.content_files_of(id)? == folder.copies;
+            }
+        }
+        Ok(Self {
+            bytes,
+            has_whole_folders,
+        })
+    }
+
+    /// How much of everything the duplicates are.
+    fn share(&self, duplicate: u64, scanned: u64) -> String {
+        let percent = u128::from(duplicate) * 100 / u128::from(self.bytes.max(1));
+        let share = match percent {
+            0 => "less than 1 %".to_owned(),
+            percent => format!("{percent} %"),
+        };
+        match self.bytes == scanned {
+            true => format!("{share} of what was scanned"),
+            false => format!("{share} of the {} in the catalog", human_size(self.bytes)),
+        }
+    }
 }
 
 fn exit(outcome: &Outcome) -> Exit {
@@ -101,8 +144,25 @@ fn scanned(outcome: &Outcome, counters: &ScanCounters, out: &mut impl Write) -> 
     Ok(())
 }
 
-fn duplicates(context: &Context, summary: &Summary, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "{}", headline(&summary.totals))?;
+fn duplicates(
+    context: &Context,
+    summary: &Summary,
+    setting: &Setting,
+    scanned: u64,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let totals = &summary.totals;
+    writeln!(out, "{}", headline(totals))?;
+    if totals.groups > 0 {
+        writeln!(out, "  {}", setting.share(totals.reclaimable, scanned))?;
+    }
+    if totals.undetermined > 0 {
+        let files = counted(totals.undetermined, "file is", "files are");
+        writeln!(
+            out,
+            "{files} undetermined (not read, or a possible partner was not)"
+        )?;
+    }
     if !summary.groups.is_empty() {
         let columns = [
             ("FREES", Align::Right),
@@ -116,6 +176,10 @@ fn duplicates(context: &Context, summary: &Summary, out: &mut impl Write) -> io:
         writeln!(out)?;
         folders(context, summary, out)?;
         writeln!(out, "All groups: {}", context.command("report"))?;
+    }
+    if setting.has_whole_folders {
+        let command = context.command("folders");
+        writeln!(out, "Folders that hold the same: {command}")?;
     }
     Ok(())
 }
@@ -144,23 +208,15 @@ fn folders(context: &Context, summary: &Summary, out: &mut impl Write) -> io::Re
 }
 
 fn headline(totals: &Totals) -> String {
-    let mut line = if totals.groups == 0 {
-        "No duplicates in the catalog".to_owned()
-    } else {
-        format!(
-            "{}, {}; keeping one of each frees {}",
-            counted(totals.groups, "duplicate group", "duplicate groups"),
-            counted(totals.copies, "copy", "copies"),
-            human_size(totals.reclaimable)
-        )
-    };
-    if totals.undetermined > 0 {
-        line += &format!(
-            "\n{} undetermined (not read, or a possible partner was not)",
-            counted(totals.undetermined, "file is", "files are")
-        );
+    if totals.groups == 0 {
+        return "No duplicates in the catalog".to_owned();
     }
-    line
+    format!(
+        "{}, {}; keeping one of each frees {}",
+        counted(totals.groups, "duplicate group", "duplicate groups"),
+        counted(totals.copies, "copy", "copies"),
+        human_size(totals.reclaimable)
+    )
 }
 
 fn row(group: &TopGroup) -> Vec<String> {
@@ -213,4 +269,21 @@ fn troubles(context: &Context, outcome: &Outcome, out: &mut impl Write) -> io::R
         )?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_share_is_of_what_the_duplicates_lie_in() {
+        let setting = Setting {
+            bytes: 200 << 30,
+            has_whole_folders: false,
+        };
+        let share = |duplicate: u64, scanned: u64| setting.share(duplicate << 20, scanned << 30);
+        assert_eq!(share(50 << 10, 200), "25 % of what was scanned");
+        assert_eq!(share(1, 200), "less than 1 % of what was scanned");
+        assert_eq!(share(199 << 10, 1), "99 % of the 200.0 GiB in the catalog");
+    }
 }

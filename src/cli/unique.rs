@@ -50,14 +50,15 @@ impl Totals {
         }
     }
 
-    fn sentences(&self) -> Vec<String> {
-        let found = files_and_bytes(self.files, self.bytes);
+    fn sentences(&self, is_exact: bool) -> Vec<String> {
+        let found = files_and_bytes(self.files, self.bytes, is_exact);
         let mut lines = vec![match self.copies_under {
             2 => format!("{found} in one copy only"),
             under => format!("{found} in fewer than {under} copies"),
         }];
         if self.undetermined_files > 0 {
-            let files = files_and_bytes(self.undetermined_files, self.undetermined_bytes);
+            let (files, bytes) = (self.undetermined_files, self.undetermined_bytes);
+            let files = files_and_bytes(files, bytes, is_exact);
             lines.push(format!(
                 "{files} undetermined: a file that could be another copy was not read"
             ));
@@ -97,7 +98,7 @@ pub(super) fn run(context: &Context, args: &UniqueArgs) -> anyhow::Result<Exit> 
                     .map_or(Cell::Nothing, |digest| Cell::text(digest.to_hex())),
             ])?;
         }
-        let left = answer.end(&totals, &totals.sentences())?;
+        let left = answer.end(&totals, &totals.sentences(form.exact_bytes))?;
         Ok((left, Exit::Done))
     })
 }

@@ -3,8 +3,10 @@
 
 use std::error::Error;
 
+use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use super::args::Cli;
 use crate::config::values;
 
 /// What is wrong with the command line; `None` where clap has more to say:
@@ -13,7 +15,8 @@ pub(super) fn sentence(error: &clap::Error) -> Option<String> {
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
             let name = one(error, ContextKind::InvalidSubcommand)?;
-            Some(format!("there is no command '{name}'{}", suggestion(error)))
+            let meant = suggestion(error, &name);
+            Some(format!("there is no command '{name}'{meant}"))
         }
         ErrorKind::UnknownArgument => {
             let name = one(error, ContextKind::InvalidArg)?;
@@ -22,7 +25,7 @@ pub(super) fn sentence(error: &clap::Error) -> Option<String> {
             } else {
                 format!("unexpected argument '{name}'")
             };
-            Some(what + &suggestion(error))
+            Some(what + &suggestion(error, &name))
         }
         ErrorKind::MissingRequiredArgument => {
             let names = all(error, ContextKind::InvalidArg);
@@ -50,17 +53,28 @@ pub(super) fn sentence(error: &clap::Error) -> Option<String> {
 /// How the command is used, and where more about it is; `None` where the
 /// sentence alone says what to do.
 pub(super) fn hint(error: &clap::Error) -> Option<String> {
+    let usage = usage_of(error)?;
+    let command = command_of(&usage).join(" ");
+    Some(format!("Usage: {usage} (more: {command} --help)"))
+}
+
+/// The first line of the usage that clap would print.
+fn usage_of(error: &clap::Error) -> Option<String> {
     let ContextValue::StyledStr(usage) = error.get(ContextKind::Usage)? else {
         return None;
     };
     let usage = usage.to_string();
-    let usage = usage.lines().next()?.trim_start_matches("Usage:").trim();
-    let command: Vec<_> = usage
-        .split(' ')
-        .take_while(|word| word.chars().all(|c| c.is_ascii_lowercase()))
-        .collect();
-    let command = command.join(" ");
-    Some(format!("Usage: {usage} (more: {command} --help)"))
+    let line = usage.lines().next()?.trim_start_matches("Usage:").trim();
+    Some(line.to_owned())
+}
+
+/// The words before the arguments: the program under the name it was started
+/// by, whatever that is, and the subcommands.
+fn command_of(usage: &str) -> Vec<&str> {
+    let words = usage.split(' ');
+    words
+        .take_while(|word| !word.starts_with(['[', '<', '-']))
+        .collect()
 }
 
 /// A bad value gets the same single line as one in the file or the
@@ -84,10 +98,12 @@ fn bad_value(error: &clap::Error) -> Option<String> {
     })
 }
 
-/// What was probably meant.
-fn suggestion(error: &clap::Error) -> String {
-    let names = [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg];
-    let names: Vec<_> = names.iter().flat_map(|kind| all(error, *kind)).collect();
+/// What was probably meant by `name`.
+fn suggestion(error: &clap::Error, name: &str) -> String {
+    let mut names = meant_in_lower_case(error, name);
+    if names.is_empty() {
+        names = suggested(error);
+    }
     if !names.is_empty() {
         return format!(": did you mean {}?", values::alternatives(&names));
     }
@@ -96,6 +112,26 @@ fn suggestion(error: &clap::Error) -> String {
     tips.iter()
         .find(|tip| tip.ends_with(" exists"))
         .map_or_else(String::new, |tip| format!(", but {tip}"))
+}
+
+fn suggested(error: &clap::Error) -> Vec<String> {
+    let kinds = [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg];
+    kinds.iter().flat_map(|kind| all(error, *kind)).collect()
+}
+
+/// clap compares letter by letter: `SCAN` has nothing in common with `scan`.
+/// So the word is tried once more as all commands and options are written.
+fn meant_in_lower_case(error: &clap::Error, name: &str) -> Vec<String> {
+    let lower = name.to_lowercase();
+    let Some(usage) = usage_of(error).filter(|_| lower != name) else {
+        return Vec::new();
+    };
+    let mut line = command_of(&usage);
+    line.push(&lower);
+    match Cli::command().try_get_matches_from(&line) {
+        Err(again) if again.kind() == error.kind() => suggested(&again),
+        _ => vec![lower],
+    }
 }
 
 fn one(error: &clap::Error, kind: ContextKind) -> Option<String> {
@@ -126,7 +162,6 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::cli::args::Cli;
 
     fn error(line: &str) -> clap::Error {
         let args = ["dupescan"].into_iter().chain(line.split_whitespace());
@@ -213,6 +248,42 @@ mod tests {
             assert!(hint.starts_with("Usage: dupescan "), "{hint}");
             assert!(hint.ends_with(&format!("{usage})")), "{hint}");
             assert!(!hint.contains('\n'), "{hint}");
+        }
+    }
+
+    #[test]
+    fn capitals_do_not_hide_what_was_meant() {
+        for (line, expected) in [
+            ("SCAN .", "there is no command 'SCAN': did you mean scan?"),
+            ("Scan .", "there is no command 'Scan': did you mean scan?"),
+            ("SCNA .", "there is no command 'SCNA': did you mean scan?"),
+            (
+                "report --Format json",
+                "there is no option --Format here: did you mean --format?",
+            ),
+            (
+                "report --FORAT json",
+                "there is no option --FORAT here: did you mean --format?",
+            ),
+            ("XYZZY", "there is no command 'XYZZY'"),
+        ] {
+            assert_eq!(message(line).as_deref(), Some(expected));
+        }
+    }
+
+    #[test]
+    fn the_hint_works_under_any_name() {
+        for (program, command) in [
+            ("/opt/My-Dupes_2.1", "My-Dupes_2.1 roots move"),
+            ("./finder", "finder roots move"),
+        ] {
+            let error = Cli::try_parse_from([program, "roots", "move"]).unwrap_err();
+            let hint = hint(&error).unwrap();
+            assert!(hint.starts_with(&format!("Usage: {command} ")), "{hint}");
+            assert!(
+                hint.ends_with(&format!("(more: {command} --help)")),
+                "{hint}"
+            );
         }
     }
 

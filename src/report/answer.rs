@@ -13,8 +13,11 @@ use super::csv::{io_error, neutral};
 use super::encode::{base64, rfc3339};
 use super::escape::escape;
 use super::json::{AsOfJson, write_value};
-use super::text::{as_of, counted, grouped, human_size};
+use super::text::{as_of, counted, grouped, size};
 use super::{Header, Style};
+
+/// Width of a size to the byte, up to 9 TB.
+const EXACT_SIZE: usize = 17;
 
 /// The forms of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,7 +148,7 @@ impl<'a, W: Write> Answer<'a, W> {
         let mut sentences = sentences.to_vec();
         if self.rows > self.limit {
             let (shown, all) = (grouped(self.limit), grouped(self.rows));
-            sentences.insert(0, format!("showing {shown} of {all}"));
+            sentences.insert(0, format!("showing {shown} of {all} {}", self.list));
         }
         sentences.push(as_of(self.header));
         match self.format {
@@ -176,8 +179,13 @@ impl<'a, W: Write> Answer<'a, W> {
         let mut line = String::new();
         let shown = self.columns.iter().zip(cells);
         for (column, cell) in shown {
-            if let Some((heading, width)) = column.table {
-                push_cell(&mut line, heading, width, cell.is_number());
+            if let Some((heading, width)) = self.shown(column) {
+                push_cell(
+                    &mut line,
+                    heading,
+                    width,
+                    cell.is_number() || is_size(column),
+                );
             }
         }
         let line = line.trim_end().to_owned();
@@ -189,10 +197,19 @@ impl<'a, W: Write> Answer<'a, W> {
         writeln!(self.out, "{}", "─".repeat(width))
     }
 
+    /// A column's heading and width in this table.
+    fn shown(&self, column: &Column) -> Option<(&'static str, usize)> {
+        let (heading, width) = column.table?;
+        Some(match self.style.exact_bytes && is_size(column) {
+            true => (heading, width.max(EXACT_SIZE)),
+            false => (heading, width),
+        })
+    }
+
     fn table_row(&mut self, cells: &[Cell]) -> io::Result<()> {
         let mut line = String::new();
         for (column, cell) in self.columns.iter().zip(cells) {
-            if let Some((_, width)) = column.table {
+            if let Some((_, width)) = self.shown(column) {
                 let text = cell.shown(self.style, line.len());
                 push_cell(&mut line, &text, width, cell.is_number());
             }
@@ -278,9 +295,15 @@ fn push_cell(line: &mut String, text: &str, width: usize, is_number: bool) {
     written.expect("writing to a String cannot fail");
 }
 
-/// A number of files and their bytes: `3 files, 1.2 MiB`.
-pub fn files_and_bytes(files: u64, bytes: u64) -> String {
-    format!("{}, {}", counted(files, "file", "files"), human_size(bytes))
+/// Columns of sizes are called so by their keys.
+fn is_size(column: &Column) -> bool {
+    matches!(column.key, "size" | "reclaimable")
+}
+
+/// A number of files and their bytes: `3 files, 1.2 MiB`, or to the byte.
+pub fn files_and_bytes(files: u64, bytes: u64, is_exact: bool) -> String {
+    let files = counted(files, "file", "files");
+    format!("{files}, {}", size(bytes, is_exact))
 }
 
 #[cfg(test)]

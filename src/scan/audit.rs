@@ -27,7 +27,7 @@ use super::throttle::Throttle;
 use super::{Notice, ScanError};
 use crate::catalog::{
     AuditId, AuditList, AuditNote, AuditScope, CatalogError, Exclusive, FileFilter, FileState,
-    NO_SCAN, RootRow, Stage, WorkName, Writer, WriterHandle,
+    NO_SCAN, RootRow, WorkName, Writer, WriterHandle,
 };
 use crate::model::{Algorithm, Digest, FolderId, Probe, Timestamp, now_ns};
 use crate::platform::{Links, VolumeTable, lower_priority};
@@ -119,6 +119,7 @@ pub fn audit(
     listener: Listener<'_>,
 ) -> Result<AuditOutcome, ScanError> {
     let Listener { notify, tell } = listener;
+    metrics.enter_audit();
     if request.options.nice
         && let Err(error) = lower_priority()
     {
@@ -132,7 +133,7 @@ pub fn audit(
     let bwlimit = request.options.bwlimit;
     let list = collect(&catalog, run.id, request, &roots)?;
     metrics.bytes_to_hash.add(list.bytes);
-    metrics.enter(Stage::Hash);
+    metrics.files_to_audit.add(list.copies);
     if list.copies > 0 {
         notify(Notice::ToRead(list.copies, list.bytes));
     }
@@ -141,7 +142,7 @@ pub fn audit(
     let writer = Writer::start(catalog, limits.batch_rows, limits.batch_time)?;
     let shared = Arc::new(surroundings(&writer, path, roots, algorithm, bwlimit)?);
     let engine = Engine::start(&shared, writer.died().clone(), limits, shutdown, metrics)?;
-    let source = AuditSource::new(list, run.id, writer.handle(), tell);
+    let source = AuditSource::new(list, run.id, writer.handle(), metrics, tell);
     work_off(engine, source, writer, limits)
 }
 
@@ -267,6 +268,7 @@ struct AuditSource<'a> {
     /// Saving failed; told with the next question for work.
     failed: Option<CatalogError>,
     done: u64,
+    metrics: &'a Metrics,
     tell: &'a mut dyn FnMut(&Audited),
 }
 
@@ -275,6 +277,7 @@ impl<'a> AuditSource<'a> {
         list: AuditList,
         run: AuditId,
         writer: WriterHandle,
+        metrics: &'a Metrics,
         tell: &'a mut dyn FnMut(&Audited),
     ) -> Self {
         Self {
@@ -285,6 +288,7 @@ impl<'a> AuditSource<'a> {
             saved: Instant::now(),
             failed: None,
             done: 0,
+            metrics,
             tell,
         }
     }
@@ -301,8 +305,21 @@ impl<'a> AuditSource<'a> {
         }
     }
 
+    fn count(&self, audited: &Audited) {
+        self.metrics.files_audited.add(1);
+        match audited.verdict {
+            AuditVerdict::Rotten(_) => self.metrics.files_rotten.add(1),
+            // Mostly seen before reading: there is nothing left to read of it.
+            AuditVerdict::Changed | AuditVerdict::Gone => {
+                self.metrics.bytes_hashed.add(audited.state.size);
+            }
+            AuditVerdict::Sound | AuditVerdict::New(..) => {}
+        }
+    }
+
     fn take(&mut self, audited: Audited) {
         self.done += 1;
+        self.count(&audited);
         (self.tell)(&audited);
         let made = match audited.verdict {
             AuditVerdict::Sound => None,

@@ -8,7 +8,7 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -110,7 +110,14 @@ pub struct Metrics {
     /// lower bound of what could be freed: files found equal by their digests
     /// alone are not in it.
     pub reclaimable: Counter,
+    /// Files that an audit has to read.
+    pub files_to_audit: Counter,
+    /// Files of those that are done, whatever was found.
+    pub files_audited: Counter,
+    /// Files of those whose content is not what their digests say.
+    pub files_rotten: Counter,
 
+    is_audit: AtomicBool,
     stage: Mutex<Stage>,
     whereabouts: Whereabouts,
     started: Instant,
@@ -140,6 +147,10 @@ impl Metrics {
             faults: Counter::default(),
             bytes_read: Counter::default(),
             reclaimable: Counter::default(),
+            files_to_audit: Counter::default(),
+            files_audited: Counter::default(),
+            files_rotten: Counter::default(),
+            is_audit: AtomicBool::new(false),
             stage: Mutex::new(Stage::List),
             whereabouts: Whereabouts::default(),
             started: Instant::now(),
@@ -182,6 +193,10 @@ impl Metrics {
             bytes_hashed: self.bytes_hashed.get(),
             faults: self.faults.get(),
             reclaimable: self.reclaimable.get(),
+            is_audit: self.is_audit.load(Ordering::Relaxed),
+            files_to_audit: self.files_to_audit.get(),
+            files_audited: self.files_audited.get(),
+            files_rotten: self.files_rotten.get(),
         }
     }
 
@@ -193,6 +208,12 @@ impl Metrics {
     /// A worker is at this path.
     pub(super) fn at_path(&self, path: &Path) {
         self.whereabouts.offer(path);
+    }
+
+    /// The run is an audit: it does nothing but read.
+    pub(super) fn enter_audit(&self) {
+        self.is_audit.store(true, Ordering::Relaxed);
+        self.enter(Stage::Hash);
     }
 
     /// The run entered a stage.
@@ -295,6 +316,14 @@ pub struct MetricsSnapshot {
     pub faults: u64,
     /// Bytes found to be copies so far, at least.
     pub reclaimable: u64,
+    /// Whether the run is an audit, which lists nothing.
+    pub is_audit: bool,
+    /// Files that an audit has to read.
+    pub files_to_audit: u64,
+    /// Files of those that are done.
+    pub files_audited: u64,
+    /// Files of those that are rotten.
+    pub files_rotten: u64,
 }
 
 impl MetricsSnapshot {

@@ -46,6 +46,7 @@ pub use error::ScanError;
 pub(crate) use events::LogPath;
 pub use notice::Notice;
 pub use plan::{Plan, Request, check_paths, retries, unfinished};
+pub use presence::online_state;
 pub use run::{Outcome, run};
 pub use summary::GROUPS_FOR_FOLDERS;
 pub use timing::Timing;

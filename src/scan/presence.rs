@@ -150,10 +150,7 @@ fn check_inner(path: &Path, known: &[RootRow], volumes: &VolumeTable) -> Result<
 
 /// Why a root cannot be read now as it was last time, if so; otherwise its
 /// open folder.
-pub(super) fn online_state(
-    root: &RootRow,
-    volumes: &VolumeTable,
-) -> Result<(Dir, Arc<Volume>), String> {
+pub fn online_state(root: &RootRow, volumes: &VolumeTable) -> Result<(Dir, Arc<Volume>), String> {
     let open = || -> io::Result<(Dir, Arc<Volume>)> {
         let dir = Dir::open_root(&root.path)?;
         let stat = dir.stat()?;

@@ -60,13 +60,15 @@ fn the_catalog_is_in_the_data_directory_unless_named() {
         if !name.is_empty() {
             command.env(name, value);
         }
-        env.finish(command).ok();
+        env.finish(command).ok()
     };
-    run("", "");
+    run("", "").says("All groups: dupescan report\n");
     env.use_db("home/data/dupescan/catalog.db");
     assert!(env.db().exists());
     assert_eq!(env.groups().len(), 3);
-    run("DUPESCAN_DB", "data/from-environment.db");
+    let run_there = run("DUPESCAN_DB", "data/from-environment.db");
+    // What it says to type next works in the same surroundings.
+    run_there.says("All groups: dupescan report\n");
     env.use_db("data/from-environment.db");
     assert!(env.db().exists());
     env.file(

@@ -473,6 +473,16 @@ fn bad_input_is_refused_in_one_sentence() {
     assert!(line.contains("nowhere lies in no root"), "{line}");
     let line = env.run("diff a b/none").refused(2);
     assert!(line.contains("knows no folder"), "{line}");
+    env.file("elsewhere", "1");
+    for (file, name) in [("a/one", "a/one"), ("elsewhere", "elsewhere")] {
+        let line = env.run(&format!("diff {file} b")).refused(2);
+        let expected = "is a file: give the folder it lies in";
+        assert!(line.ends_with(&format!("{name} {expected}")), "{line}");
+    }
+    env.rename("a", "data/a");
+    let line = env.run("unique a/one").refused(2);
+    assert!(line.contains("a/one is a file: give the folder"), "{line}");
+    env.rename("data/a", "a");
     let line = env.run("diff a b --min-size 2 --max-size 1").refused(2);
     assert!(line.contains("--max-size"), "{line}");
     assert!(Path::new(&env.path("a")).exists());
@@ -515,4 +525,30 @@ fn a_scan_that_ignored_ctime_forbids_the_promise() {
     env.run("diff a b").code(1).says("--ignore-ctime");
     env.run("scan --rehash a b").ok();
     env.run("diff a b").code(1).says("nowhere under B");
+}
+
+#[test]
+fn a_copy_that_proves_nothing_is_undetermined_for_the_true_reason() {
+    let env = TestEnv::new();
+    for name in ["changed", "fresh", "gone", "offline"] {
+        env.file(format!("a/{name}"), format!("content of {name}"));
+        env.copy(format!("a/{name}"), format!("b/{name}/copy"));
+    }
+    env.remove("b/fresh").settle_clock();
+    let roots = "b/changed b/gone b/offline";
+    env.run(&format!("scan a {roots}")).ok();
+    env.copy("a/fresh", "b/fresh/copy").run("scan b/fresh").ok();
+    env.append("b/changed/copy", "!")
+        .remove("b/gone/copy")
+        .file("b/gone/other", "so that the root is not empty")
+        .rename("b/offline", "data/offline");
+    let run = env.run("diff a b").code(1);
+    for reason in [
+        "1 file: its copy under B changed since the scan\n",
+        "1 file: its copy under B is gone since the scan\n",
+        "1 file: its copy under B is offline\n",
+        "1 file: its copy under B was scanned less than 3 s after its last change: scan again\n",
+    ] {
+        assert!(run.out().contains(reason), "{reason}{}", run.describe());
+    }
 }

@@ -4,17 +4,38 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::env::{TestEnv, odd};
+use crate::env::{TestEnv, odd, skip};
 
-/// What `find` says about one file: the answer and the paths.
+/// What `find` says about one file: the answer and where it was found.
 fn find(env: &TestEnv, what: &str) -> (String, Vec<PathBuf>) {
     let document = env.run(&format!("find {what} --format json")).json();
     let rows = document["files"].as_array().unwrap();
-    let paths = rows.iter().filter_map(|row| row["path"].as_str());
+    let found = rows.iter().filter(|row| row["answer"] == "found");
+    let paths = found.filter_map(|row| row["path"].as_str());
     (
         rows[0]["answer"].as_str().unwrap().to_owned(),
         paths.map(PathBuf::from).collect(),
     )
+}
+
+/// The places that `find` names, each with what it says about it.
+fn places(env: &TestEnv, what: &str) -> Vec<(String, String, String)> {
+    let document = env.run(&format!("find {what} --format json")).json();
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let name = |path: &Value| {
+        let path = PathBuf::from(path.as_str().unwrap());
+        let below = path.strip_prefix(env.path("")).unwrap();
+        below.display().to_string()
+    };
+    let rows = document["files"].as_array().unwrap().iter();
+    rows.map(|row| {
+        (
+            name(&row["path"]),
+            word(&row["answer"]),
+            word(&row["place"]),
+        )
+    })
+    .collect()
 }
 
 fn found(env: &TestEnv, paths: &[&str]) -> (String, Vec<PathBuf>) {
@@ -78,7 +99,74 @@ fn a_partner_that_was_never_read_is_read_now() {
         .file("tree/alone", "a size of its new");
     assert_eq!(find(&env, "out/x"), no("undetermined"));
     let run = env.run("find out/x").code(1);
-    run.says("it changed since the scan").says("1 undetermined");
+    run.says("could be the same, which cannot be told (1 changed since the scan)")
+        .says("1 undetermined");
+}
+
+#[test]
+fn places_that_are_no_longer_what_was_scanned_prove_nothing() {
+    let env = TestEnv::new();
+    let names = ["changed", "gone", "replaced", "touched", "well"];
+    for name in names {
+        env.file(format!("tree/{name}"), "content");
+    }
+    env.file("away/x", "content").run("scan tree away").ok();
+    env.file("out", "content");
+    let digest = "ed7002b439e9ac845f22357d822bac1444730fbdb6016d3ec9432297b9ec9f73";
+    env.file("tree/changed", "another")
+        .remove("tree/gone")
+        .remove("tree/replaced")
+        .symlink("well", "tree/replaced")
+        .mtime("tree/touched", std::time::SystemTime::UNIX_EPOCH)
+        .rename("away", "data/away");
+    let expected = |answers: [(&str, &str, &str); 6]| {
+        answers.map(|(path, answer, place)| (path.to_owned(), answer.to_owned(), place.to_owned()))
+    };
+    let seen = [
+        ("away/x", "found", "offline"),
+        ("tree/changed", "undetermined", "changed"),
+        ("tree/gone", "undetermined", "gone"),
+        ("tree/replaced", "undetermined", "changed"),
+        ("tree/touched", "undetermined", "changed"),
+        ("tree/well", "found", "as scanned"),
+    ];
+    let questions = ["out".to_owned(), format!("--digest {digest}")];
+    for what in &questions {
+        assert_eq!(places(&env, what), expected(seen));
+        env.run(&format!("find {what}"))
+            .ok()
+            .says("found; 4 files more could be the same, which cannot be told (")
+            .says("(3 changed since the scan, 1 gone since the scan)\n")
+            .says("away/x (offline)\n")
+            .says("tree/changed (changed since the scan)\n")
+            .says("tree/gone (gone since the scan)\n")
+            .says("tree/well\n");
+    }
+    env.remove("tree/well");
+    for what in &questions {
+        assert_eq!(find(&env, what), found(&env, &["away/x"]));
+    }
+    env.rename("data/away", "away").file("away/x", "content");
+    for what in &questions {
+        assert_eq!(find(&env, what), no("undetermined"));
+        env.run(&format!("find {what}"))
+            .code(1)
+            .says("undetermined: 6 files could be the same, which cannot be told (")
+            .says("0 found, 0 not in the catalog, 1 undetermined");
+    }
+}
+
+/// An empty mount point is a disk that is not there, not files that are gone.
+#[test]
+fn places_below_an_empty_mount_point_are_offline() {
+    let env = TestEnv::new();
+    env.file("tree/a", "content").file("out", "content");
+    let script = "mount -t tmpfs none tree; cp out tree/a; cp out tree/b; $DUPESCAN scan tree >&2
+                  umount tree; rm tree/a; exec $DUPESCAN find out";
+    let Some(run) = env.run_with_mounts(script) else {
+        skip!("mounting is not permitted");
+    };
+    run.ok().says("tree/a (offline)");
 }
 
 /// Settled files have a probe and no digest; they may equal a newcomer.

@@ -190,7 +190,7 @@ fn a_path_limits_the_answer_to_what_has_a_part_below_it() {
     );
     let refused = env.run("folders tree/music/x.mp3").refused(2);
     assert!(
-        refused.ends_with("x.mp3 is no folder in this catalog"),
+        refused.ends_with("x.mp3 is a file: give the folder it lies in"),
         "{refused}"
     );
     env.run("folders home").refused(2);
@@ -216,6 +216,61 @@ fn limits_sizes_and_globs_mean_what_they_mean_in_reports() {
 }
 
 #[test]
+fn differences_as_csv() {
+    let env = TestEnv::new();
+    for side in ["tree/a", "tree/b"] {
+        env.random(format!("{side}/1"), 1, 900)
+            .random(format!("{side}/2"), 2, 901)
+            .random(format!("{side}/3"), 3, 902);
+    }
+    env.file(odd(b"tree/a/=caf\xe9"), "only in a")
+        .file("tree/a/notes", "short")
+        .file("tree/b/notes", "longer now");
+    env.run("scan tree").ok();
+    let run = env.run("folders --similar --detail --format csv").ok();
+    let mut rows = csv::Reader::from_reader(&*run.stdout);
+    let at = |name: &str| {
+        let names = DIFFERENCE_COLUMNS
+            .split(',')
+            .position(|column| column == name);
+        names.unwrap()
+    };
+    let header = rows.headers().unwrap().iter().collect::<Vec<_>>();
+    assert_eq!(header.join(","), DIFFERENCE_COLUMNS);
+    let rows: Vec<_> = rows.records().map(Result::unwrap).collect();
+    let all = env
+        .run("folders --similar --detail --format json")
+        .ok()
+        .json();
+    let listed = &all["pairs"][0]["differences"];
+    let only = &listed["only_left"][0];
+    let changed = &listed["changed"][0];
+    assert_eq!(rows.len(), 2, "{}", run.describe());
+    for row in &rows {
+        assert_eq!(row[at("left")], *env.path("tree/a").to_str().unwrap());
+        assert_eq!(row[at("right")], *env.path("tree/b").to_str().unwrap());
+    }
+    assert_eq!(rows[0][at("difference")], *"only_left");
+    assert_eq!(rows[0][at("path")], *"'=caf\u{fffd}");
+    assert_eq!(rows[0][at("path_b64")], *only["path_b64"].as_str().unwrap());
+    assert_eq!(rows[0][at("left_size")], *"9");
+    assert_eq!(rows[0][at("left_mtime")], *only["mtime"].as_str().unwrap());
+    assert_eq!(rows[0][at("right_size")], *"");
+    assert_eq!(rows[1][at("difference")], *"changed");
+    assert_eq!(
+        (&rows[1][at("left_size")], &rows[1][at("right_size")]),
+        ("5", "10")
+    );
+    let right = changed["right"]["mtime"].as_str().unwrap();
+    assert_eq!(rows[1][at("right_mtime")], *right);
+    let none = env.run("folders --similar 100 --detail --format csv").ok();
+    assert_eq!(none.out(), format!("{DIFFERENCE_COLUMNS}\n"));
+}
+
+const DIFFERENCE_COLUMNS: &str = "pair,left,left_b64,right,right_b64,difference,path,path_b64,\
+    left_size,left_mtime,right_size,right_mtime,undetermined,as_of_scan";
+
+#[test]
 fn bad_values_are_named() {
     let env = known_overlaps();
     for (line, complaint) in [
@@ -228,10 +283,6 @@ fn bad_values_are_named() {
             "expected a whole number from 50 to 100",
         ),
         ("folders --similar=-1", "invalid value '-1'"),
-        (
-            "folders --similar --detail --format csv",
-            "--detail goes with --format table or json only",
-        ),
         (
             "folders --min-size 2k --max-size 1k",
             "invalid value '1024' from --max-size",
@@ -296,7 +347,7 @@ fn what_a_scan_left_out_is_not_passed_off_as_absent() {
     assert_eq!(found["totals"]["undetermined"]["filtered"], 3);
     env.run("folders")
         .ok()
-        .says("--as-scanned compares what was scanned");
+        .says("3 scanned with filters, which may hide files: --as-scanned ignores that\n");
     for options in ["--as-scanned", "--exclude *.tmp"] {
         assert_eq!(
             groups(&json(&env, options), &tree),

@@ -158,3 +158,27 @@ fn scans_that_do_not_exist_are_refused() {
     let line = env.run("history --between x 1").refused(2);
     assert!(line.contains("expected a whole number"), "{line}");
 }
+
+#[test]
+fn exact_bytes_are_told_everywhere() {
+    let env = TestEnv::new();
+    env.random("tree/a", 1, 123_456).copy("tree/a", "tree/b");
+    env.run("scan tree").ok();
+    env.copy("tree/a", "tree/c").run("scan tree").ok();
+    let table = env.run("history --bytes").ok();
+    let table = table.says("123,456 B in scan 1, 246,912 B in scan 2 (+123,456 B)");
+    let column = |line: &str, text: &str| line.find(text).map(|at| at + text.len());
+    let out = table.out();
+    let lines: Vec<_> = out.lines().collect();
+    let ends = column(lines[0], "FREES");
+    assert!(ends.is_some());
+    assert_eq!(column(lines[2], "246,912"), ends, "{out}");
+    assert_eq!(column(lines[3], "123,456"), ends, "{out}");
+    env.run("history --bytes --between 1 2")
+        .ok()
+        .says("1 file, 123,456 B appeared, 0 files, 0 B vanished");
+    env.run("audit --bytes").ok().says("370,368 B, still what");
+    env.run("unique --bytes --copies-under 9")
+        .ok()
+        .says("370,368 B in fewer than 9 copies");
+}

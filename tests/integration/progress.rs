@@ -63,6 +63,30 @@ fn the_display_fits_and_vanishes_at_every_width() {
 }
 
 #[test]
+fn an_audit_shows_what_it_reads() {
+    let env = tree();
+    env.run("scan tree").ok();
+    for columns in [40, 80, 200] {
+        let command = env.command(words(&format!("audit {SLOW}")));
+        let stdout = File::create(env.path("data/out")).unwrap();
+        let mut terminal = Terminal::start(command, columns, Some(stdout));
+        let is_complete = |text: &str| text.contains("Auditing") && text.contains("/IMG_000");
+        assert!(terminal.watch_until(|screen| is_complete(&screen.text())));
+        let auditing = terminal.screen.text();
+        assert_eq!(terminal.finish(), Some(0));
+        assert_eq!(terminal.screen.wrapped, Vec::<String>::new());
+        assert!(auditing.contains(" of 16 files"), "{auditing}");
+        assert!(auditing.contains(" of 3.1 MiB"), "{auditing}");
+        assert!(!auditing.contains("0 folders"), "{auditing}");
+    }
+    let line = format!("audit {SLOW} --progress plain --progress-interval 200ms");
+    env.run(&line)
+        .ok()
+        .complains(": auditing, ")
+        .complains(" of 16 files, 0 rotten");
+}
+
+#[test]
 fn ctrl_c_leaves_nothing_of_the_display() {
     for columns in [40, 80] {
         let env = tree();

@@ -500,3 +500,35 @@ fn holes_are_hashed_without_being_read() {
     let read = env.last_scan("bytes_read");
     assert!(read < 1 << 20, "{read} bytes read");
 }
+
+#[test]
+fn the_summary_says_how_much_is_duplicate_and_what_to_look_at_next() {
+    let env = TestEnv::new();
+    env.file("tree/a/x", "12345678")
+        .file("tree/b/y", "12345678");
+    env.file("tree/b/alone", "a size of its own")
+        .file("tree/a/alone", "another size of its own");
+    // 8 of 8 + 8 + 17 + 23 bytes.
+    env.run("scan tree")
+        .ok()
+        .says("keeping one of each frees 8 B\n  14 % of what was scanned\n")
+        .says("All groups: dupescan --db ")
+        .keeps_quiet_about("Folders that hold the same");
+    // A folder of nothing but copies.
+    env.copy("tree/a/x", "tree/c/x")
+        .copy("tree/a/alone", "tree/c/alone")
+        .file("tree/c/empty", "");
+    let run = env.run("scan tree").ok();
+    let run = run.says("Folders that hold the same: dupescan --db ");
+    assert!(run.out().trim_end().ends_with("catalog.db folders"));
+    env.file("more/z", "12345678").run("scan more").ok();
+    // 24 + 23 of 56 + 31 + 8 bytes.
+    env.run("scan more")
+        .ok()
+        .says("  49 % of the 95 B in the catalog\n");
+    env.remove("tree").remove("more").file("tree/u", "u");
+    env.run("scan --allow-empty tree")
+        .ok()
+        .keeps_quiet_about(" % of ")
+        .keeps_quiet_about("dupescan");
+}

@@ -102,11 +102,6 @@ impl FoldersArgs {
     /// number was meant as a path.
     pub(crate) fn check(&mut self) -> anyhow::Result<Option<u8>> {
         exit::check_sizes(self.min_size, self.max_size)?;
-        if self.detail && self.format == FoldersFormat::Csv {
-            return Err(exit::usage(
-                "--detail goes with --format table or json only, not with csv",
-            ));
-        }
         let Some(value) = &self.similar else {
             return Ok(None);
         };
@@ -158,7 +153,7 @@ pub(crate) enum FoldersFormat {
     Table,
     /// One JSON document
     Json,
-    /// One line per folder, or per pair
+    /// One line per folder, per pair, or per difference
     Csv,
 }
 

@@ -31,15 +31,15 @@ use crate::config::{Key, Layer};
 
 const EXAMPLES: &str = "\
 Examples:
-  dupescan scan ~/Pictures /mnt/backup    find duplicates in and across two folders
-  dupescan report --min-size 10M          show the groups of larger files again
-  dupescan status                         see what the catalog knows, and what is unfinished";
+  dupescan scan ~/Pictures /mnt/backup   find duplicates in and across both
+  dupescan report --min-size 10M         show the groups of larger files again
+  dupescan status                        see what is known, and what unfinished";
 
 const EXAMPLES_AND_EXIT_CODES: &str = "\
 Examples:
-  dupescan scan ~/Pictures /mnt/backup    find duplicates in and across two folders
-  dupescan report --min-size 10M          show the groups of larger files again
-  dupescan status                         see what the catalog knows, and what is unfinished
+  dupescan scan ~/Pictures /mnt/backup   find duplicates in and across both
+  dupescan report --min-size 10M         show the groups of larger files again
+  dupescan status                        see what is known, and what unfinished
 
 Settings:
   Every setting can be given in the configuration file (min_size = \"1M\"), in the environment

@@ -15,6 +15,8 @@ use crate::report::Cell;
 
 /// Copies of a file that are looked at together.
 const FEW: u32 = 4;
+/// Why a file whose times are as scanned may have changed all the same.
+const TOO_FRESH: &str = "scanned less than 3 s after its last change: scan again";
 
 /// Files and their bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -42,6 +44,22 @@ pub(super) struct Comparison {
     pub(super) why_unique: BTreeMap<String, u64>,
     /// Why files are undetermined.
     pub(super) why_undetermined: BTreeMap<String, u64>,
+}
+
+/// What a copy on the other side is worth, the best that can be said of
+/// several first.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Copy {
+    /// It has the content.
+    Proof,
+    /// It was read too shortly after its last change to prove anything.
+    Fresh,
+    Offline,
+    Changed,
+    Gone,
+    Unseen(String),
+    /// It is the file itself by another path.
+    Itself,
 }
 
 /// What one file is.
@@ -178,7 +196,7 @@ impl Looking {
             .iter()
             .map(|file| sides.matches(file, None, FEW))
             .collect::<Result<_, _>>()?;
-        let looks: Vec<(Look, Vec<Look>)> = files
+        let looks: Vec<(Look, Vec<Copy>)> = files
             .par_iter()
             .zip(&matches)
             .map(|(file, matches)| {
@@ -190,7 +208,7 @@ impl Looking {
         let mut verdicts = Vec::with_capacity(files.len());
         for ((file, mut matches), (own, mut others)) in files.iter().zip(matches).zip(looks) {
             // A few are enough nearly always; a file in doubt gets them all.
-            while matches.len() == FEW as usize && !others.contains(&Look::Same) {
+            while matches.len() == FEW as usize && !others.contains(&Copy::Proof) {
                 matches = sides.matches(file, matches.last(), FEW)?;
                 others.extend(matches.iter().map(|found| self.other(found, inside)));
             }
@@ -199,14 +217,19 @@ impl Looking {
         Ok(verdicts)
     }
 
-    fn other(&self, found: &SideMatch, inside: &HashSet<FileId>) -> Look {
+    fn other(&self, found: &SideMatch, inside: &HashSet<FileId>) -> Copy {
         match self.checker.look_outside(&found.path, &found.state, inside) {
-            Look::Same if found.racy => Look::Changed,
-            look => look,
+            Look::Same if found.racy => Copy::Fresh,
+            Look::Same => Copy::Proof,
+            Look::Gone if !self.checker.is_online(&found.path) => Copy::Offline,
+            Look::Changed => Copy::Changed,
+            Look::Gone => Copy::Gone,
+            Look::Failed(why) => Copy::Unseen(why),
+            Look::Elsewhere => Copy::Itself,
         }
     }
 
-    fn judge(&self, file: &SideFile, own: &Look, others: &[Look]) -> Verdict {
+    fn judge(&self, file: &SideFile, own: &Look, others: &[Copy]) -> Verdict {
         let (from, to) = (self.from, self.to);
         let undetermined = |why: &str| Verdict::Undetermined(why.to_owned());
         match own {
@@ -218,16 +241,16 @@ impl Looking {
             Look::Gone => return undetermined("gone since the scan"),
             Look::Failed(why) => return Verdict::Undetermined(format!("cannot be seen: {why}")),
         }
-        if others.contains(&Look::Same) && file.racy {
-            return undetermined("scanned less than 3 s after its last change: scan again");
-        }
-        if others.contains(&Look::Same) {
-            return Verdict::Duplicate;
-        }
-        if others.iter().any(|look| *look != Look::Elsewhere) {
-            return Verdict::Undetermined(format!(
-                "its copy under {to} is offline, or changed since the scan"
-            ));
+        let its_copy = |state: &str| undetermined(&format!("its copy under {to} {state}"));
+        match others.iter().min() {
+            Some(Copy::Proof) if file.racy => return undetermined(TOO_FRESH),
+            Some(Copy::Proof) => return Verdict::Duplicate,
+            Some(Copy::Fresh) => return its_copy(&format!("was {TOO_FRESH}")),
+            Some(Copy::Offline) => return its_copy("is offline"),
+            Some(Copy::Changed) => return its_copy("changed since the scan"),
+            Some(Copy::Gone) => return its_copy("is gone since the scan"),
+            Some(Copy::Unseen(why)) => return its_copy(&format!("cannot be seen: {why}")),
+            Some(Copy::Itself) | None => {}
         }
         match file.doubt {
             Some(Doubt::NotRead) => Verdict::Undetermined(format!(

@@ -34,6 +34,9 @@ struct ProgressJson {
     workers_active: u64,
     errors: u64,
     reclaimable_at_least: u64,
+    to_audit: u64,
+    audited: u64,
+    rotten: u64,
     #[serde(flatten)]
     path: PathJson,
 }
@@ -96,6 +99,9 @@ pub(super) fn progress(view: &View, is_end: bool) -> String {
         workers_active: now.active,
         errors: now.faults,
         reclaimable_at_least: now.reclaimable,
+        to_audit: now.files_to_audit,
+        audited: now.files_audited,
+        rotten: now.files_rotten,
         path: PathJson::new(&view.path),
     })
 }

@@ -77,6 +77,7 @@ fn stage_line(view: &View, stage: Stage, room: usize, color: bool) -> String {
         (Stage::List, true) => "Listed ",
         (Stage::Probe, false) => "Probing",
         (Stage::Probe, true) => "Probed ",
+        (Stage::Hash, false) if now.is_audit => "Auditing",
         (Stage::Hash, false) => "Reading",
         (Stage::Hash, true) => "Read   ",
         (Stage::Settle, _) => "Adding up",
@@ -90,6 +91,9 @@ fn stage_line(view: &View, stage: Stage, room: usize, color: bool) -> String {
             let files = format!("{} of {} candidates", grouped(done), grouped(total));
             parts.push(part(0, PLAIN, files));
         }
+        Stage::Hash if now.is_audit && share.is_none() => {
+            parts.push(part(0, PLAIN, "looking up what to read"));
+        }
         Stage::Hash => {
             let (done, total) = share.unwrap_or_default();
             let bytes = format!("{} of {}", human_size(done), human_size(total));
@@ -101,7 +105,7 @@ fn stage_line(view: &View, stage: Stage, room: usize, color: bool) -> String {
     if let Some(share) = bar {
         parts.push(part(3, PLAIN, format!("{:>2} %", percent(share))));
     }
-    if stage == Stage::Hash && stage == now.stage {
+    if stage == Stage::Hash && bar.is_some() {
         let speed = format!("{}/s", human_size(view.bytes_per_second));
         parts.push(part(2, PLAIN, speed));
     }
@@ -139,6 +143,16 @@ fn whole_run(view: &View) -> Vec<Part> {
         parts.push(part(0, STRONG, "stopping"));
         parts.push(part(1, PLAIN, "(Ctrl-C again leaves at once)"));
     }
+    if now.files_to_audit > 0 {
+        parts.push(part(1, PLAIN, audited(view)));
+    }
+    if now.files_rotten > 0 {
+        parts.push(part(
+            0,
+            BAD,
+            format!("{} rotten", grouped(now.files_rotten)),
+        ));
+    }
     let (active, workers) = (grouped(now.active), grouped(now.workers));
     parts.push(part(
         4,
@@ -153,6 +167,13 @@ fn whole_run(view: &View) -> Vec<Part> {
         parts.push(part(3, GAIN, format!("at least {size} to free so far")));
     }
     parts
+}
+
+/// How many files of an audit are done.
+pub(super) fn audited(view: &View) -> String {
+    let now = &view.now;
+    let files = counted(now.files_to_audit, "file", "files");
+    format!("{} of {files}", grouped(now.files_audited))
 }
 
 /// The parts that have room, the bar after the first of them.
@@ -215,7 +236,7 @@ pub(super) fn clock(time: Duration) -> String {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::view::testing::{in_stage, reading};
+    use super::super::view::testing::{auditing, in_stage, reading};
     use super::*;
 
     fn text(view: &View, columns: usize) -> String {
@@ -252,6 +273,27 @@ mod tests {
         1:23  3 of 4 workers busy  3 errors  at least 1.0 GiB to free so far
         /home/you/Pictures/2024/Norway/raw/IMG_0001.CR2
         ");
+    }
+
+    #[test]
+    fn an_audit_says_what_it_reads_and_finds() {
+        insta::assert_snapshot!(text(&auditing(), 80), @"
+        Auditing  ━━━━───────────────  3.0 GiB of 12.0 GiB  25 %  112.0 MiB/s  ETA 2:15
+        1:23  1,200 of 4,800 files  1 rotten  3 of 4 workers busy  3 errors
+        /home/you/Pictures/2024/Norway/raw/IMG_0001.CR2
+        ");
+        insta::assert_snapshot!(text(&auditing(), 40), @"
+        Auditing  3.0 GiB of 12.0 GiB  ETA 2:15
+        1:23  1,200 of 4,800 files  1 rotten
+        /home/you/Pictures/…ay/raw/IMG_0001.CR2
+        ");
+        let mut view = auditing();
+        (view.now.files_to_audit, view.now.bytes_to_hash, view.eta) = (0, 0, None);
+        let text = text(&view, 80);
+        assert!(
+            text.starts_with("Auditing  looking up what to read\n"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Progress for logs: one whole line, however long.
 
-use super::lines::clock;
+use super::lines::{audited, clock};
 use super::shown_path;
 use super::view::{View, percent, share};
 use crate::catalog::Stage;
@@ -13,8 +13,13 @@ pub(super) fn line(view: &View) -> String {
     if let Some(eta) = view.eta {
         parts.push(format!("ETA {}", clock(eta)));
     }
-    parts.push(counted(now.folders_listed, "folder", "folders"));
-    parts.push(counted(now.files_seen, "file", "files"));
+    if now.is_audit {
+        parts.push(audited(view));
+        parts.push(format!("{} rotten", grouped(now.files_rotten)));
+    } else {
+        parts.push(counted(now.folders_listed, "folder", "folders"));
+        parts.push(counted(now.files_seen, "file", "files"));
+    }
     if now.files_unchanged > 0 {
         parts.push(format!("{} unchanged", grouped(now.files_unchanged)));
     }
@@ -45,7 +50,8 @@ fn doing(view: &View) -> String {
             grouped(total)
         ),
         Stage::Hash => format!(
-            "reading, {} of {}{share}, {}/s",
+            "{}, {} of {}{share}, {}/s",
+            if now.is_audit { "auditing" } else { "reading" },
             human_size(done),
             human_size(total),
             human_size(view.bytes_per_second)
@@ -56,7 +62,7 @@ fn doing(view: &View) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::view::testing::{in_stage, reading};
+    use super::super::view::testing::{auditing, in_stage, reading};
     use super::*;
 
     #[test]
@@ -69,6 +75,16 @@ mod tests {
         );
         let probing = line(&in_stage(Stage::Probe));
         assert!(probing.starts_with("1:23: probing, 750 of 3,000 candidates (25 %), ETA 2:15"));
+    }
+
+    #[test]
+    fn an_audit_says_what_it_reads_and_finds() {
+        assert_eq!(
+            line(&auditing()),
+            "1:23: auditing, 3.0 GiB of 12.0 GiB (25 %), 112.0 MiB/s, ETA 2:15, 1,200 of 4,800 \
+             files, 1 rotten, 3 of 4 workers busy, 3 errors, at \
+             /home/you/Pictures/2024/Norway/raw/IMG_0001.CR2"
+        );
     }
 
     #[test]

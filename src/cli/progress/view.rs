@@ -140,6 +140,17 @@ pub(super) mod testing {
         }
     }
 
+    /// A view of an audit.
+    pub(crate) fn auditing() -> View {
+        let mut view = reading();
+        let now = &mut view.now;
+        now.is_audit = true;
+        (now.folders_listed, now.files_seen, now.files_unchanged) = (0, 0, 0);
+        (now.candidates, now.files_probed, now.reclaimable) = (0, 0, 0);
+        (now.files_to_audit, now.files_audited, now.files_rotten) = (4_800, 1_200, 1);
+        view
+    }
+
     /// The same in another stage.
     pub(crate) fn in_stage(stage: Stage) -> View {
         let mut view = reading();

@@ -119,7 +119,7 @@ fn a_table_rounds_unless_told_otherwise() {
     let (table, left) = written(AnswerFormat::Table, Style::default(), Some(1));
     assert!(table.contains("unique      1.2 MiB  /a/plain\n"), "{table}");
     assert!(
-        table.contains("showing 1 of 3\nthree rows\nas of scan 12"),
+        table.contains("showing 1 of 3 rows\nthree rows\nas of scan 12"),
         "{table}"
     );
     assert_eq!(left, [""; 0]);
@@ -128,7 +128,10 @@ fn a_table_rounds_unless_told_otherwise() {
         ..Style::default()
     };
     let (table, _) = written(AnswerFormat::Table, exact, None);
-    assert!(table.contains("unique    1,234,567  /a/plain\n"), "{table}");
+    assert!(
+        table.contains("unique            1,234,567  /a/plain\n"),
+        "{table}"
+    );
 }
 
 #[test]

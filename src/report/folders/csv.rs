@@ -1,5 +1,5 @@
-//! Comma-separated values: a row per folder of a group, or per pair. Cells are
-//! written as in the report of duplicates.
+//! Comma-separated values: a row per folder of a group, per pair, or per
+//! difference of a pair. Cells are written as in the report of duplicates.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -7,6 +7,7 @@ use std::path::Path;
 use super::{FolderAnswer, FolderReport, Identical, Similar, per_mille};
 use crate::report::Style;
 use crate::report::csv::{exact_bytes, io_error, path_cell};
+use crate::report::encode::rfc3339_nanos;
 
 const GROUP_COLUMNS: [&str; 9] = [
     "group",
@@ -42,6 +43,23 @@ const PAIR_COLUMNS: [&str; 19] = [
     "as_of_scan",
 ];
 
+const DIFFERENCE_COLUMNS: [&str; 14] = [
+    "pair",
+    "left",
+    "left_b64",
+    "right",
+    "right_b64",
+    "difference",
+    "path",
+    "path_b64",
+    "left_size",
+    "left_mtime",
+    "right_size",
+    "right_mtime",
+    "undetermined",
+    "as_of_scan",
+];
+
 pub(super) fn write<W: Write>(report: &FolderReport, style: Style, out: W) -> io::Result<()> {
     let as_of = report.header.as_of;
     let mut rows = Rows {
@@ -53,6 +71,7 @@ pub(super) fn write<W: Write>(report: &FolderReport, style: Style, out: W) -> io
     };
     match &report.answer {
         FolderAnswer::Identical(identical) => rows.groups(identical)?,
+        FolderAnswer::Similar(similar) if similar.detail => rows.differences(similar)?,
         FolderAnswer::Similar(similar) => rows.pairs(similar)?,
     }
     rows.out.flush()
@@ -111,6 +130,57 @@ impl<W: Write> Rows<W> {
             self.out.write_record(cells).map_err(io_error)?;
         }
         Ok(())
+    }
+
+    fn differences(&mut self, similar: &Similar) -> io::Result<()> {
+        let columns = DIFFERENCE_COLUMNS;
+        self.out.write_record(columns).map_err(io_error)?;
+        for (number, pair) in (1_u64..).zip(&similar.pairs) {
+            let mut shared = vec![number.to_string()];
+            for (path, _) in &pair.sides {
+                shared.extend(self.path(path));
+            }
+            let Some(differences) = &pair.differences else {
+                continue;
+            };
+            let [left, right] = &differences.only;
+            for file in left {
+                let states = [Some((file.size, file.mtime_ns)), None];
+                self.difference(&shared, "only_left", &file.path, states, !file.is_certain)?;
+            }
+            for file in right {
+                let states = [None, Some((file.size, file.mtime_ns))];
+                self.difference(&shared, "only_right", &file.path, states, !file.is_certain)?;
+            }
+            for file in &differences.changed {
+                let ([left, right], [then, now]) = (file.sizes, file.mtimes_ns);
+                let states = [Some((left, then)), Some((right, now))];
+                self.difference(&shared, "changed", &file.path, states, false)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A row; `states` are size and mtime, left and right.
+    fn difference(
+        &mut self,
+        shared: &[String],
+        what: &str,
+        path: &Path,
+        states: [Option<(u64, i64)>; 2],
+        is_undetermined: bool,
+    ) -> io::Result<()> {
+        let mut cells = shared.to_vec();
+        cells.push(what.to_owned());
+        cells.extend(self.path(path));
+        for state in states {
+            let (size, mtime) = state.unzip();
+            cells.push(size.map(|size| size.to_string()).unwrap_or_default());
+            cells.push(mtime.map(rfc3339_nanos).unwrap_or_default());
+        }
+        cells.push(is_undetermined.to_string());
+        cells.push(self.as_of_scan.clone());
+        self.out.write_record(cells).map_err(io_error)
     }
 
     /// A path as it may stand in a cell, and its exact bytes where that is

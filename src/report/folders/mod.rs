@@ -21,7 +21,7 @@ pub enum FolderFormat {
     Table,
     /// One JSON document.
     Json,
-    /// One row a folder, or a pair, for spreadsheets.
+    /// One row a folder, a pair, or a difference, for spreadsheets.
     Csv,
 }
 
@@ -104,6 +104,8 @@ pub struct Similar {
     pub percent: u8,
     /// How contents are weighed.
     pub measure: Measure,
+    /// Whether the differences of each pair were asked for.
+    pub detail: bool,
     /// The pairs to show.
     pub pairs: Vec<FolderPair>,
     /// How many there are.

@@ -124,8 +124,10 @@ impl<W: Write> Table<W> {
         }
         if left_out.filtered > 0 {
             let count = grouped(left_out.filtered);
-            let hint = "--as-scanned compares what was scanned";
-            writeln!(self.out, "    {count} scanned with filters ({hint})")?;
+            writeln!(
+                self.out,
+                "    {count} scanned with filters, which may hide files: --as-scanned ignores that"
+            )?;
         }
         Ok(())
     }

@@ -78,6 +78,7 @@ fn similar(pairs: Vec<FolderPair>, measure: Measure) -> FolderReport {
         answer: FolderAnswer::Similar(Similar {
             percent: 50,
             measure,
+            detail: pairs.iter().any(|pair| pair.differences.is_some()),
             all: pairs.len() as u64,
             pairs,
             is_complete: true,
@@ -145,7 +146,7 @@ fn what_is_not_known_or_not_shown_is_told() {
         1 with undetermined files (see dupescan scan)
         2 with unreadable paths (see dupescan errors)
         3 not listed to the end (see dupescan resume)
-        4 scanned with filters (--as-scanned compares what was scanned)
+        4 scanned with filters, which may hide files: --as-scanned ignores that
     not compared: files smaller than 1.0 KiB, *.tmp, what the scans left out
     as of scan 12, 2026-11-16 09:30
     ");
