@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, Select, TrySendError, after, bounded, never};
+use crossbeam_channel::{Receiver, TryRecvError, TrySendError, after, bounded, never, select};
 
 use super::ScanError;
 use super::breaker::Breakers;
@@ -22,7 +22,7 @@ use super::retry::RetryQueue;
 use super::shared::Shared;
 use super::shutdown::Shutdown;
 use super::worker::Worker;
-use crate::catalog::{WorkName, WriterHandle};
+use crate::catalog::{CatalogError, WorkName, WriterHandle};
 use crate::fault::Fault;
 use crate::model::{ScanId, VolumeId};
 
@@ -33,6 +33,12 @@ const WATCH: Duration = Duration::from_millis(500);
 /// enough for a busy machine not to look like that; where the orchestrator was
 /// only held up by a query, a stalled worker is named that much later.
 const STOOD_STILL: Duration = Duration::from_secs(2);
+/// While the queue is full nobody waits for the loop. It rests for a moment,
+/// and then takes in all that was done meanwhile, rather than be woken for
+/// every item; the longer, the longer items take.
+const REST: Duration = Duration::from_micros(100);
+/// Its longest rest, which is also how late it notices a stop.
+const LONGEST_REST: Duration = Duration::from_millis(5);
 /// Folders left out or offline that are remembered by name.
 const MOST_NAMED: usize = 100;
 
@@ -106,6 +112,8 @@ pub(super) struct Engine {
     in_flight: usize,
     /// Whether the queue took a job when it was last offered one.
     was_fed: bool,
+    /// How long the next rest is.
+    rest: Duration,
     warned: HashSet<u64>,
     /// What was found so far.
     pub findings: Findings,
@@ -143,6 +151,7 @@ impl Engine {
             suspects: Vec::new(),
             in_flight: 0,
             was_fed: false,
+            rest: REST,
             warned: HashSet::new(),
             findings: Findings::default(),
         })
@@ -188,7 +197,9 @@ impl Engine {
                 }
                 continue;
             }
-            if let Some(done) = self.wait(&mut next)? {
+            if next.is_some() {
+                self.rest(source)?;
+            } else if let Some(done) = self.wait()? {
                 self.finished(done, source)?;
             }
         }
@@ -253,54 +264,34 @@ impl Engine {
         self.pool.note_queued();
     }
 
-    /// Waits until the queue has room, an item is done, a retry is due, the
-    /// writer died or shutdown is requested; returns a finished item if that
-    /// is what came.
-    fn wait(
-        &mut self,
-        next: &mut Option<Job<Work>>,
-    ) -> Result<Option<Done<Work, ItemReport>>, ScanError> {
+    /// Lets the workers work for a moment, then takes in what they did.
+    fn rest(&mut self, source: &mut dyn Source) -> Result<(), ScanError> {
+        std::thread::sleep(self.rest);
+        self.rest = (self.rest * 2).min(LONGEST_REST);
+        while let Ok(done) = self.done.try_recv() {
+            self.rest = REST;
+            self.finished(done, source)?;
+        }
+        match self.writer_died.try_recv() {
+            Err(TryRecvError::Disconnected) => Err(writer_gone()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Waits until an item is done, a retry is due, the writer died or shutdown
+    /// is requested; returns a finished item if that is what came.
+    fn wait(&mut self) -> Result<Option<Done<Work, ItemReport>>, ScanError> {
         let timer = match self.retries.next_at() {
             Some(at) => after(at.saturating_duration_since(Instant::now()).min(WATCH)),
             None if self.in_flight > 0 => after(WATCH),
             None => never(),
         };
-        let mut select = Select::new();
-        let done = select.recv(&self.done);
-        let shutdown = select.recv(self.shutdown.signal());
-        let died = select.recv(&self.writer_died);
-        let timed = select.recv(&timer);
-        let room = next.is_some().then(|| select.send(self.pool.queue()));
-        let operation = select.select();
-        match operation.index() {
-            index if index == done => {
-                let done = operation
-                    .recv(&self.done)
-                    .map_err(|_| ScanError::PoolGone)?;
-                return Ok(Some(done));
-            }
-            index if Some(index) == room => {
-                let job = next
-                    .take()
-                    .expect("room is only watched with a job in hand");
-                operation
-                    .send(self.pool.queue(), job)
-                    .map_err(|_| ScanError::PoolGone)?;
-                self.sent();
-            }
-            index if index == died => {
-                operation.recv(&self.writer_died).ok();
-                return Err(ScanError::Catalog(crate::catalog::CatalogError::WriterGone));
-            }
-            index if index == timed => {
-                operation.recv(&timer).ok();
-            }
-            index if index == shutdown => {
-                operation.recv(self.shutdown.signal()).ok();
-            }
-            _ => unreachable!("every operation was added above"),
+        select! {
+            recv(self.done) -> done => done.map(Some).map_err(|_| ScanError::PoolGone),
+            recv(self.writer_died) -> _ => Err(writer_gone()),
+            recv(self.shutdown.signal()) -> _ => Ok(None),
+            recv(timer) -> _ => Ok(None),
         }
-        Ok(None)
     }
 
     fn finished(
@@ -342,6 +333,10 @@ fn standstill(since_last: Duration) -> Duration {
         return Duration::ZERO;
     }
     late
+}
+
+fn writer_gone() -> ScanError {
+    ScanError::Catalog(CatalogError::WriterGone)
 }
 
 /// Keeps the first few of a list that could grow without end.
