@@ -70,10 +70,9 @@ pub use writer::{Writer, WriterHandle};
 /// every stored probe stale.
 pub const PROBE_VERSION: i64 = 2;
 
-/// A file that is no longer has a digest and no probe. To read it whole costs
-/// little more than to read its head and its tail, and much less than to open
-/// it twice, which a copy would need.
-pub const SHORT: u64 = 64 * 1024;
+/// A file that is no longer has a digest and no probe. To hash it costs less
+/// than to open it a second time, which a copy would need.
+pub const SHORT: u64 = 16 * 1024;
 
 /// Files of at least this size are hashed in stretches that a resume need not
 /// repeat.

@@ -485,7 +485,7 @@ mod tests {
                 |row| row.get(0),
             )
             .unwrap();
-        assert_eq!(probed, "a,c", "files up to 16 KiB never had one");
+        assert_eq!(probed, "a,c", "only those that are probed otherwise now lose it");
         assert_eq!(reader.settled().unwrap(), crate::catalog::Settled::No);
     }
 

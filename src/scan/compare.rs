@@ -6,13 +6,11 @@
 //! once ([`Hasher::update_both`]): this file has the loop over them, `reading`
 //! one class, `lane` the files of a class that agree so far.
 
-mod fingerprint;
 mod lane;
 mod reading;
 
 use std::time::{Duration, Instant};
 
-pub(super) use self::fingerprint::fingerprint;
 use self::lane::{Lane, Part};
 use self::reading::{Desk, Reading};
 use super::access::Access;

@@ -6,7 +6,8 @@ use std::io;
 
 use super::access::is_same;
 use super::compare::CHUNK;
-use super::hasher::{HEAD, Hasher, TAIL, probe};
+use super::hasher::{HEAD, Hasher, TAIL, probe, probe_whole};
+use super::samples::whole_length;
 use crate::catalog::SHORT;
 use crate::model::{Algorithm, Digest, Probe};
 use crate::platform::{AlignedBuffer, OpenFile};
@@ -34,6 +35,11 @@ pub fn probe_of(file: &OpenFile) -> io::Result<Option<Probe>> {
     let size = file.opened_as().meta.size;
     if size <= SHORT {
         return Ok(None);
+    }
+    if let Some(length) = whole_length(size) {
+        let mut buffer = AlignedBuffer::new(length);
+        file.read_at(&mut buffer, 0)?;
+        return Ok(Some(probe_whole(&buffer[..length])));
     }
     let mut buffer = AlignedBuffer::new(HEAD + TAIL);
     let (head, tail) = buffer.split_at_mut(HEAD);

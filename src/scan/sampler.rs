@@ -3,16 +3,17 @@
 //! complete. Whatever does not go smoothly is left to the probe stage, which
 //! knows about retries and faults.
 
+use std::cmp::Reverse;
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::access::is_in_state;
 use super::pool::WorkerContext;
-use super::samples::{SampleReader, Taken, WINDOW, sample_length};
+use super::samples::{AT_ONCE, SampleReader, Taken, WINDOW, is_short, sample_length};
 use super::shared::Shared;
 use super::sizes::{Meeting, Sizes};
-use crate::catalog::{FileChange, FileState, Sample, WorkCopy};
+use crate::catalog::{FileChange, FileState, WorkCopy};
 use crate::fault::{Fault, Step};
 use crate::model::{FolderId, VolumeId};
 use crate::platform::{Dir, Links};
@@ -41,45 +42,54 @@ impl Sampler<'_> {
     /// the bytes read.
     pub(super) fn sample_all(mut self, sizes: &Sizes, changes: &mut [FileChange]) -> u64 {
         let mut wanted = self.choose(sizes, changes);
-        // Two at a time: hashed together, two of about one size take little
-        // longer than one.
-        wanted.sort_unstable_by_key(|&index| changes[index].meta.size);
+        // The shortest last, so that files that are hashed together end together.
+        wanted.sort_unstable_by_key(|&index| Reverse(changes[index].meta.size));
         let mut bytes_read = 0;
-        for (number, pair) in wanted.chunks(2).enumerate() {
-            if number * 2 % WINDOW == 0 && self.is_reading && self.reader.waits_for_disk() {
-                let ahead = &wanted[number * 2..wanted.len().min(number * 2 + WINDOW)];
-                self.ask_for(ahead, changes);
+        for window in wanted.chunks(WINDOW) {
+            if self.is_reading && self.reader.waits_for_disk() {
+                self.ask_for(window, changes);
             }
-            for (&index, sample) in pair.iter().zip(self.sample_pair(pair, changes)) {
-                let change = &mut changes[index];
-                match sample {
-                    Some(_) => bytes_read += sample_length(change.meta.size),
-                    None if self.hung == Some(&*change.name) => {}
-                    None => sizes.defer(self.copy(change)),
-                }
-                change.sample = sample;
+            let long = window.partition_point(|&index| !is_short(changes[index].meta.size));
+            let (long, short) = window.split_at(long);
+            for batch in long.chunks(1).chain(short.chunks(AT_ONCE)) {
+                bytes_read += self.sample(batch, sizes, changes);
             }
         }
         bytes_read
     }
 
-    /// Reads one or two files, and hashes them together.
-    fn sample_pair(&mut self, pair: &[usize], changes: &[FileChange]) -> [Option<Sample>; 2] {
-        let mut taken = [None, None];
-        for (buffer, (&index, taken)) in pair.iter().zip(&mut taken).enumerate() {
+    /// Reads one file, or several short ones, and hashes them together; returns
+    /// the bytes read.
+    fn sample(&mut self, batch: &[usize], sizes: &Sizes, changes: &mut [FileChange]) -> u64 {
+        let (mut taken, mut bytes_read) = (Vec::with_capacity(batch.len()), 0);
+        let mut read = Vec::with_capacity(batch.len());
+        for &index in batch {
             let change = &changes[index];
-            self.path_buffer.as_mut_os_string().clear();
-            self.path_buffer.push(self.path);
-            self.path_buffer.push(&change.name);
-            self.context.set_path(&self.path_buffer);
-            self.context.set_part(index);
-            *taken = self.take(buffer, change);
+            self.name(index, change);
+            match self.take(taken.len(), change) {
+                Some(sample) => {
+                    bytes_read += sample_length(change.meta.size);
+                    taken.push(sample);
+                    read.push(index);
+                }
+                None if self.hung == Some(&*change.name) => {}
+                None => sizes.defer(self.copy(change)),
+            }
         }
-        let algorithm = self.shared.algorithm;
-        match &taken {
-            [Some(one), Some(two)] => self.reader.hash_both([one, two], algorithm).map(Some),
-            _ => taken.map(|taken| Some(self.reader.hash(taken.as_ref()?, algorithm))),
+        let samples = self.reader.hash(&taken, self.shared.algorithm);
+        for (index, sample) in read.into_iter().zip(samples) {
+            changes[index].sample = Some(sample);
         }
+        bytes_read
+    }
+
+    /// Tells the watchdog which file is read.
+    fn name(&mut self, index: usize, change: &FileChange) {
+        self.path_buffer.as_mut_os_string().clear();
+        self.path_buffer.push(self.path);
+        self.path_buffer.push(&change.name);
+        self.context.set_path(&self.path_buffer);
+        self.context.set_part(index);
     }
 
     /// The files whose size was met before.

@@ -1,24 +1,30 @@
-//! Reading short files whole and of others the head and the tail, and reading
-//! ahead where they come from a disk rather than from memory.
+//! Reading files whole up to a size and of others the head and the tail, and
+//! reading ahead where they come from a disk rather than from memory.
 
 use std::io;
 use std::time::{Duration, Instant};
 
 use super::access::{is_racy, is_same};
-use super::hasher::{HEAD, Hasher, TAIL, probe};
+use super::digests::digest_all;
+use super::hasher::{HEAD, TAIL, WHOLE, probe, probe_whole};
 use crate::catalog::{FileState, SHORT, Sample, SampleHash};
-use crate::model::{Algorithm, now_ns};
+use crate::model::{Algorithm, Probe, now_ns};
 use crate::platform::{AlignedBuffer, OpenFile};
 
 /// Files that are asked for ahead of being read.
 pub(super) const WINDOW: usize = 64;
-/// Most bytes that are read of one file.
+/// Short files that are hashed at once.
+pub(super) const AT_ONCE: usize = 16;
+/// Most bytes that are read of one file, and of one that is short.
 #[allow(clippy::cast_possible_truncation, reason = "64 KiB")]
-const LONGEST: usize = SHORT as usize;
+const LONGEST: usize = WHOLE as usize;
+#[allow(clippy::cast_possible_truncation, reason = "16 KiB")]
+const SHORTEST: usize = SHORT as usize;
 
 /// One worker's means to take samples.
 pub(super) struct SampleReader {
-    buffers: [AlignedBuffer; 2],
+    /// For [`AT_ONCE`] short files, or in the first one for any file.
+    buffers: Vec<AlignedBuffer>,
     pace: Pace,
 }
 
@@ -31,8 +37,9 @@ pub(super) struct Taken {
 
 impl SampleReader {
     pub(super) fn new() -> Self {
+        let lengths = (0..AT_ONCE).map(|buffer| if buffer == 0 { LONGEST } else { SHORTEST });
         Self {
-            buffers: [(); 2].map(|()| AlignedBuffer::new(LONGEST)),
+            buffers: lengths.map(AlignedBuffer::new).collect(),
             pace: Pace::default(),
         }
     }
@@ -49,7 +56,7 @@ impl SampleReader {
 
     /// Asks the system to read what a sample will need.
     pub(super) fn ask_for(file: &OpenFile, size: u64) {
-        if size <= SHORT {
+        if size <= WHOLE {
             file.advise_will_need(0, size);
         } else {
             file.advise_will_need(0, HEAD as u64);
@@ -57,8 +64,8 @@ impl SampleReader {
         }
     }
 
-    /// Reads head and tail and hashes them; `None` when the file changed under
-    /// the reader.
+    /// Reads what a sample needs and hashes it; `None` when the file changed
+    /// under the reader.
     pub(super) fn read(
         &mut self,
         file: &OpenFile,
@@ -66,11 +73,11 @@ impl SampleReader {
         algorithm: Algorithm,
     ) -> io::Result<Option<Sample>> {
         let taken = self.take(0, file, state)?;
-        Ok(taken.map(|taken| self.hash(&taken, algorithm)))
+        Ok(taken.and_then(|taken| self.hash(&[taken], algorithm).pop()))
     }
 
-    /// Reads head and tail into one of the two buffers; `None` when the file
-    /// changed under the reader.
+    /// Reads what a sample needs into one of the buffers, the first one if the
+    /// file is not short; `None` when the file changed under the reader.
     pub(super) fn take(
         &mut self,
         buffer: usize,
@@ -80,7 +87,7 @@ impl SampleReader {
         let began = now_ns();
         let clock = Instant::now();
         let size = state.size;
-        let is_whole = match short_length(size) {
+        let is_whole = match whole_length(size) {
             Some(length) => file.read_at(&mut self.buffers[buffer][..length], 0)? == length,
             None => {
                 file.advise_random();
@@ -97,29 +104,31 @@ impl SampleReader {
         }))
     }
 
-    /// The hash of what was taken.
-    pub(super) fn hash(&self, taken: &Taken, algorithm: Algorithm) -> Sample {
-        let buffer = &self.buffers[taken.buffer];
-        taken.sample(match short_length(taken.size) {
-            Some(length) => SampleHash::Digest(Hasher::digest(algorithm, &buffer[..length])),
-            None => SampleHash::Probe(probe(&buffer[..HEAD], &buffer[HEAD..HEAD + TAIL])),
-        })
+    /// The hashes of what was taken: of one file, or of several short ones.
+    pub(super) fn hash(&self, taken: &[Taken], algorithm: Algorithm) -> Vec<Sample> {
+        if let [taken] = taken
+            && !is_short(taken.size)
+        {
+            return vec![taken.sample(SampleHash::Probe(self.probe(taken)))];
+        }
+        let content = |taken: &Taken| {
+            let length = whole_length(taken.size).unwrap_or(SHORTEST);
+            &self.buffers[taken.buffer][..length]
+        };
+        let contents: Vec<_> = taken.iter().map(content).collect();
+        let digests = digest_all(algorithm, &contents).into_iter();
+        let samples = digests.zip(taken);
+        samples
+            .map(|(digest, taken)| taken.sample(SampleHash::Digest(digest)))
+            .collect()
     }
 
-    /// The hashes of two; of short ones both at once.
-    pub(super) fn hash_both(&self, taken: [&Taken; 2], algorithm: Algorithm) -> [Sample; 2] {
-        let [Some(one), Some(two)] = taken.map(|taken| short_length(taken.size)) else {
-            return taken.map(|taken| self.hash(taken, algorithm));
-        };
-        let [mut first, mut second] = [(); 2].map(|()| Hasher::new(algorithm));
-        Hasher::update_both(
-            (&mut first, &self.buffers[taken[0].buffer][..one]),
-            (&mut second, &self.buffers[taken[1].buffer][..two]),
-        );
-        [
-            taken[0].sample(SampleHash::Digest(first.finish())),
-            taken[1].sample(SampleHash::Digest(second.finish())),
-        ]
+    fn probe(&self, taken: &Taken) -> Probe {
+        let buffer = &self.buffers[taken.buffer];
+        match whole_length(taken.size) {
+            Some(length) => probe_whole(&buffer[..length]),
+            None => probe(&buffer[..HEAD], &buffer[HEAD..HEAD + TAIL]),
+        }
     }
 }
 
@@ -134,12 +143,17 @@ impl Taken {
 
 /// The bytes that are read of a file of this size.
 pub(super) fn sample_length(size: u64) -> u64 {
-    short_length(size).unwrap_or(HEAD + TAIL) as u64
+    whole_length(size).unwrap_or(HEAD + TAIL) as u64
 }
 
 /// The length of a file that is read whole.
-fn short_length(size: u64) -> Option<usize> {
-    usize::try_from(size).ok().filter(|_| size <= SHORT)
+pub(super) fn whole_length(size: u64) -> Option<usize> {
+    usize::try_from(size).ok().filter(|_| size <= WHOLE)
+}
+
+/// Whether a file has a digest and no probe.
+pub(super) fn is_short(size: u64) -> bool {
+    size <= SHORT
 }
 
 /// How long reads took lately: microseconds from memory, a hundred and more

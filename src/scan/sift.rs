@@ -6,7 +6,8 @@
 use std::io;
 
 use super::access::{Access, is_racy, is_same};
-use super::compare::{CHUNK, fingerprint};
+use super::compare::CHUNK;
+use super::fingerprint::fingerprint;
 use super::item::{Item, ItemReport, SiftItem, Sifted};
 use super::pool::WorkerContext;
 use super::probe::{open_in_state, push_changed, push_failure, send};

@@ -4,9 +4,9 @@
 use std::path::PathBuf;
 
 use super::CHUNK;
-use super::fingerprint::fingerprint;
 use crate::catalog::WorkCopy;
 use crate::platform::{AlignedBuffer, Extent, OpenFile};
+use crate::scan::fingerprint::fingerprint;
 use crate::scan::hasher::Hasher;
 
 /// A file being read.
