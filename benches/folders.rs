@@ -86,6 +86,7 @@ impl Scan {
             new_folders: new_folders.collect(),
             returned_folders: Vec::new(),
             vanished_folders: Vec::new(),
+            signature: None,
             is_repeat: false,
             counts: ListingCounts::default(),
         })))?;

@@ -61,6 +61,7 @@ fn write_rows(path: &Path) -> Result<(), CatalogError> {
             vanished: Vec::new(),
             bytes_read: 0,
         },
+        signature: None,
         is_repeat: false,
         volume,
         mount_point: false,

@@ -20,6 +20,7 @@ pub(super) struct Applier<'t> {
     /// inserting a row does.
     insert_file: CachedStatement<'t>,
     update_file: CachedStatement<'t>,
+    learned: results::Statements<'t>,
     /// Whether there is any fault that a success could clear.
     has_faults: bool,
     sums: Sums,
@@ -32,6 +33,7 @@ impl<'t> Applier<'t> {
             transaction,
             insert_file: transaction.prepare_cached(listing::INSERT_FILE)?,
             update_file: transaction.prepare_cached(listing::UPDATE_FILE)?,
+            learned: results::Statements::new(transaction)?,
             has_faults: transaction
                 .prepare_cached("SELECT EXISTS (SELECT 1 FROM faults)")?
                 .query_row([], |row| row.get(0))?,
@@ -39,11 +41,15 @@ impl<'t> Applier<'t> {
         })
     }
 
-    /// Applies the records of a batch, listings in the order of their folders
-    /// where that changes nothing but the place of the rows: inserts become
-    /// appends.
+    /// Applies the records of a batch, where that changes nothing else in the
+    /// order of the rows that they touch: inserts become appends, and a page is
+    /// fetched once for all its rows.
     pub(super) fn apply_all(mut self, records: &mut [Record]) -> rusqlite::Result<()> {
-        for run in records.chunk_by_mut(|a, b| listed(a).is_some() && listed(b).is_some()) {
+        for run in records.chunk_by_mut(may_change_places) {
+            if let [Record::Files { .. }, ..] = run {
+                self.apply_results(run)?;
+                continue;
+            }
             // A new folder's id is higher than its parent's, whose record
             // makes the folder's row.
             run.sort_by_key(|record| listed(record).map(|listing| listing.files.folder));
@@ -62,16 +68,7 @@ impl<'t> Applier<'t> {
                 self.apply_part(part)
             }
             Record::Visited { folder, scan } => visit(self.transaction, *folder, *scan),
-            Record::Files {
-                scan,
-                bytes_read,
-                results,
-            } => {
-                self.sums.scan(*scan).bytes_read += bytes_read;
-                results
-                    .iter()
-                    .try_for_each(|result| self.apply_result(*scan, result))
-            }
+            files @ Record::Files { .. } => self.apply_results(std::slice::from_ref(files)),
             Record::Fault(fault) => self.apply_fault(fault),
         }
     }
@@ -136,6 +133,15 @@ impl<'t> Applier<'t> {
                 .execute(params![folder.0, name])?;
         }
         Ok(())
+    }
+}
+
+/// Whether two records may be applied in any order.
+fn may_change_places(one: &Record, other: &Record) -> bool {
+    match (one, other) {
+        // Results about one file stay in their order, see there.
+        (Record::Files { .. }, Record::Files { .. }) => true,
+        _ => listed(one).is_some() && listed(other).is_some(),
     }
 }
 

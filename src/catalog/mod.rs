@@ -31,6 +31,7 @@ mod schema;
 mod settle;
 mod share;
 mod sides;
+mod signature;
 mod summary;
 #[cfg(test)]
 mod testing;
@@ -62,6 +63,7 @@ pub use scans::{NewScan, ScanCounters, ScanRow, ScanState, Stage};
 pub use settle::Settled;
 pub use share::{Share, ShareUnit, Wanted};
 pub use sides::{Doubt, Listing, SideFile, SideFolder, SideMatch, Sides};
+pub use signature::{Signature, Signer};
 pub use tree::{TreeFault, TreeFile, TreeFolder};
 pub use verify::Problem;
 pub use writer::{Writer, WriterHandle};

@@ -485,7 +485,10 @@ mod tests {
                 |row| row.get(0),
             )
             .unwrap();
-        assert_eq!(probed, "a,c", "only those that are probed otherwise now lose it");
+        assert_eq!(
+            probed, "a,c",
+            "only those that are probed otherwise now lose it"
+        );
         assert_eq!(reader.settled().unwrap(), crate::catalog::Settled::No);
     }
 

@@ -8,7 +8,7 @@ use rusqlite::params;
 
 use super::records::FileState;
 use super::rows::{self, unsigned};
-use super::{CatalogError, ReadOnly};
+use super::{CatalogError, ReadOnly, Signature};
 use crate::model::{FolderId, RootId, ScanId};
 
 /// A file row of one folder.
@@ -44,6 +44,8 @@ pub struct KnownFolder {
     pub removed: bool,
     /// Whether a filesystem was mounted on it.
     pub mount_point: bool,
+    /// The signature of its files, where it has one.
+    pub signature: Option<Signature>,
 }
 
 /// A folder's own row.
@@ -56,6 +58,8 @@ pub struct FolderRow {
     pub mount_point: bool,
     /// The scan that last looked at it.
     pub visited_in: Option<ScanId>,
+    /// The signature of its files, where it has one.
+    pub signature: Option<Signature>,
 }
 
 impl ReadOnly {
@@ -145,7 +149,7 @@ impl ReadOnly {
     /// The subfolder rows of a folder, by name.
     pub fn subfolders_of(&self, folder: FolderId) -> Result<Vec<KnownFolder>, CatalogError> {
         let mut statement = self.connection.prepare_cached(
-            "SELECT id, name, removed_in IS NOT NULL, mount_point
+            "SELECT id, name, removed_in IS NOT NULL, mount_point, signature
                FROM folders WHERE parent = ?1 ORDER BY name",
         )?;
         let rows = statement.query_map([folder.0], |row| {
@@ -154,6 +158,7 @@ impl ReadOnly {
                 name: rows::name(row, 1)?,
                 removed: row.get(2)?,
                 mount_point: row.get(3)?,
+                signature: Signature::in_row(row, 4)?,
             })
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
@@ -220,7 +225,8 @@ impl ReadOnly {
         Ok(self
             .connection
             .prepare_cached(
-                "SELECT mtime_ns, ctime_ns, mount_point, visited_in FROM folders WHERE id = ?1",
+                "SELECT mtime_ns, ctime_ns, mount_point, visited_in, signature
+                   FROM folders WHERE id = ?1",
             )?
             .query_row([folder.0], |row| {
                 let mtime: Option<i64> = row.get(0)?;
@@ -229,6 +235,7 @@ impl ReadOnly {
                     times: mtime.zip(ctime),
                     mount_point: row.get(2)?,
                     visited_in: row.get::<_, Option<i64>>(3)?.map(ScanId),
+                    signature: Signature::in_row(row, 4)?,
                 })
             })?)
     }

@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 
+use super::Signature;
 use crate::fault::Fault;
 use crate::model::{Algorithm, Digest, FileMeta, FolderId, Probe, RootId, ScanId, VolumeId};
 
@@ -88,6 +89,9 @@ pub struct FolderListing {
     pub returned_folders: Vec<FolderId>,
     /// Subfolders that are gone, with everything below them.
     pub vanished_folders: Vec<FolderId>,
+    /// The signature of all its files; `None` unless every one of them is in
+    /// the record or as its row says, and none is racy.
+    pub signature: Option<Signature>,
     /// Whether the same scan listed the folder before it was stopped.
     pub is_repeat: bool,
     /// What the summary counts.
@@ -268,6 +272,18 @@ pub enum FileOutcome {
     Changed(FileMeta),
     /// The folder is there, the file is not.
     Vanished,
+}
+
+impl FileOutcome {
+    /// Whether the file was too fresh to trust its times.
+    pub(super) fn is_racy(&self) -> bool {
+        match self {
+            Self::Probed { racy, .. } | Self::Digested { racy, .. } | Self::Settled { racy } => {
+                *racy
+            }
+            Self::Partly(_) | Self::Changed(_) | Self::Vanished => false,
+        }
+    }
 }
 
 /// A hasher that stopped in the middle of a file.

@@ -4,6 +4,7 @@
 use rusqlite::{Connection, params};
 
 use super::rules::rules;
+use super::signature;
 use super::verify::{integrity, is_damage, miscounted, references, unsettled};
 use super::{CatalogError, Exclusive};
 
@@ -62,6 +63,10 @@ impl Exclusive {
         }
         done.extend(recount(&transaction)?);
         super::summary::forget(&transaction)?;
+        if let Some(sentence) = signature::wrong(&transaction)? {
+            signature::forget_all(&transaction)?;
+            done.push(format!("{sentence}, forgotten"));
+        }
         transaction.commit()?;
         Ok(done)
     }

@@ -257,6 +257,7 @@ impl Run {
                 vanished: Vec::new(),
                 bytes_read: 0,
             },
+            signature: None,
             is_repeat: false,
             volume: self.volume,
             mount_point: false,

@@ -7,7 +7,7 @@ use rusqlite::{Connection, ErrorCode};
 
 use super::rules::rules;
 use super::settle::count_undetermined;
-use super::{CatalogError, PROBE_VERSION, ReadOnly, rows};
+use super::{CatalogError, PROBE_VERSION, ReadOnly, rows, signature};
 use crate::model::RootId;
 
 /// Most lines taken over from SQLite's integrity check.
@@ -78,6 +78,7 @@ fn examine_rows(connection: &Connection) -> Result<Vec<Problem>, CatalogError> {
             mendable: rule.mend.is_some(),
         }));
     }
+    problems.extend(signature::wrong(connection)?.map(Problem::mendable));
     problems.extend(unsettled(connection)?.map(Problem::mendable));
     for wrong in miscounted(connection)? {
         problems.push(Problem::mendable(wrong.sentence()));

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use super::audit::Audited;
 use super::metrics::ItemKind;
 use super::scope::IgnoreChain;
-use crate::catalog::{AuditCopy, CatalogError, FileState, HashClass, WorkCopy, WorkName};
+use crate::catalog::{
+    AuditCopy, CatalogError, FileState, HashClass, Signature, WorkCopy, WorkName,
+};
 use crate::fault::Fault;
 use crate::model::{FolderId, RootId, ScanId, Timestamp, VolumeId};
 
@@ -266,6 +268,8 @@ pub(super) struct FromParent {
     pub is_new: bool,
     /// Whether the catalog knows it as a mount point.
     pub was_mount_point: bool,
+    /// The signature that the catalog holds of its files.
+    pub signature: Option<Signature>,
     /// Whether it was reached through a symbolic link.
     pub is_link: bool,
     /// The ignore rules that hold in the parent.

@@ -14,7 +14,7 @@ use super::pool::WorkerContext;
 use super::samples::SampleReader;
 use super::scope::IgnoreChain;
 use super::shared::Shared;
-use crate::catalog::{CatalogError, Record};
+use crate::catalog::{CatalogError, Record, Signature};
 use crate::fault::{Fault, FaultClass, Step};
 use crate::platform::{Dir, Links, Stat};
 
@@ -145,6 +145,8 @@ struct Folder {
     was_mount_point: bool,
     /// Whether the catalog cannot hold anything about it yet.
     is_new: bool,
+    /// The signature that the catalog holds of its files.
+    signature: Option<Signature>,
     ignores: IgnoreChain,
     links: Links,
     root_dev: u64,
@@ -170,14 +172,23 @@ impl Folder {
             .map_err(|error| Stop::Fault(folder_fault(&error)))?;
         let stat = dir.stat().map_err(fault(Step::OpenFolder))?;
         let is_new = known.as_ref().is_some_and(|known| known.is_new);
-        let (parent_mount, was_mount_point, ignores) = match known {
-            Some(known) if known.is_link => (None, false, known.ignores),
-            Some(known) => (known.mount, known.was_mount_point, known.ignores),
-            None => (
-                parent_mount(&root.dir, &below, links),
-                access.catalog().folder(item.folder)?.mount_point,
-                outer_ignores(shared, &root.dir, &below, links),
+        let (parent_mount, was_mount_point, signature, ignores) = match known {
+            Some(known) if known.is_link => (None, false, known.signature, known.ignores),
+            Some(known) => (
+                known.mount,
+                known.was_mount_point,
+                known.signature,
+                known.ignores,
             ),
+            None => {
+                let row = access.catalog().folder(item.folder)?;
+                (
+                    parent_mount(&root.dir, &below, links),
+                    row.mount_point,
+                    row.signature,
+                    outer_ignores(shared, &root.dir, &below, links),
+                )
+            }
         };
         Ok(Self {
             dir,
@@ -186,6 +197,8 @@ impl Folder {
             parent_mount,
             was_mount_point,
             is_new,
+            // What an earlier attempt sent may have changed it.
+            signature: signature.filter(|_| !item.is_repeated),
             ignores,
             links,
             root_dev,

@@ -1,13 +1,13 @@
-//! Probing a batch of files: the hash of head and tail, and for files no
-//! longer than that the digest at once.
+//! Probing a batch of files, and for short ones the digest at once.
 
 use super::access::{Access, OpenError, is_in_state};
 use super::item::{Failure, Item, ItemReport, Place};
 use super::pool::WorkerContext;
-use super::samples::{SampleReader, WINDOW, sample_length};
+use super::samples::{AT_ONCE, SampleReader, Taken, WINDOW, is_short, sample_length};
 use super::shared::Shared;
 use crate::catalog::{FileOutcome, FileResult, Record, WorkCopy};
 use crate::fault::{Fault, Step};
+use crate::model::Algorithm;
 use crate::platform::OpenFile;
 
 /// Probes the copies one after the other; stops early on shutdown.
@@ -21,6 +21,7 @@ pub(super) fn probe_batch(
     let mut report = ItemReport::default();
     let mut results = Vec::with_capacity(copies.len());
     let mut bytes_read = 0;
+    let mut unhashed = Unhashed::default();
     for (part, copy) in copies.iter().enumerate() {
         if context.shutdown().is_stopped() {
             break;
@@ -48,15 +49,23 @@ pub(super) fn probe_batch(
             let bytes = sample_length(copy.state.size);
             throttle.take(bytes, context.shutdown(), || context.progress(0));
         }
-        match reader.read(&opened, &copy.state, shared.algorithm) {
-            Ok(Some(sample)) => {
+        match reader.take(unhashed.len(), &opened, &copy.state) {
+            Ok(Some(taken)) => {
                 if reader.waits_for_a_head() {
                     shared.disks.note_slow(copy.volume);
                 }
                 bytes_read += sample_length(copy.state.size);
                 context.progress(sample_length(copy.state.size));
                 context.metrics().files_probed.add(1);
-                results.push(result(copy, sample.into()));
+                if is_short(copy.state.size) {
+                    unhashed.add(copy, taken);
+                } else {
+                    let samples = reader.hash(&[taken], shared.algorithm).into_iter();
+                    results.extend(samples.map(|sample| result(copy, sample.into())));
+                }
+                if unhashed.len() == AT_ONCE {
+                    unhashed.hash(reader, shared.algorithm, &mut results);
+                }
             }
             Ok(None) => push_changed(access, copy, &opened, &mut report, &mut results),
             Err(error) => {
@@ -65,9 +74,37 @@ pub(super) fn probe_batch(
             }
         }
     }
+    unhashed.hash(reader, shared.algorithm, &mut results);
     access.release();
     send(shared, context, &mut report, bytes_read, results);
     report
+}
+
+/// Short files that were read, to be hashed together.
+#[derive(Default)]
+struct Unhashed<'a> {
+    copies: Vec<&'a WorkCopy>,
+    taken: Vec<Taken>,
+}
+
+impl<'a> Unhashed<'a> {
+    fn len(&self) -> usize {
+        self.taken.len()
+    }
+
+    fn add(&mut self, copy: &'a WorkCopy, taken: Taken) {
+        self.copies.push(copy);
+        self.taken.push(taken);
+    }
+
+    /// Adds what their hashes show to `results`, and starts over.
+    fn hash(&mut self, reader: &SampleReader, algorithm: Algorithm, results: &mut Vec<FileResult>) {
+        let samples = reader.hash(&self.taken, algorithm);
+        self.taken.clear();
+        for (copy, sample) in self.copies.drain(..).zip(samples) {
+            results.push(result(copy, sample.into()));
+        }
+    }
 }
 
 /// Asks the system to read what these copies will need. What cannot be opened

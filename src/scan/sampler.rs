@@ -123,7 +123,7 @@ impl Sampler<'_> {
         }
     }
 
-    fn take(&mut self, buffer: usize, change: &FileChange) -> Option<Taken> {
+    fn take(&mut self, slot: usize, change: &FileChange) -> Option<Taken> {
         // A head that moves between folders and files takes its time: files
         // are read later, in the order of their inodes.
         self.is_reading &=
@@ -132,7 +132,7 @@ impl Sampler<'_> {
             return None;
         }
         let state = state_of(change);
-        match self.open_and_take(buffer, change, &state) {
+        match self.open_and_take(slot, change, &state) {
             Ok(taken) => {
                 if self.reader.waits_for_a_head() {
                     self.shared.disks.note_slow(self.volume);
@@ -152,7 +152,7 @@ impl Sampler<'_> {
     /// `None` where the file is not the one that was listed.
     fn open_and_take(
         &mut self,
-        buffer: usize,
+        slot: usize,
         change: &FileChange,
         state: &FileState,
     ) -> io::Result<Option<Taken>> {
@@ -164,7 +164,7 @@ impl Sampler<'_> {
         if !is_in_state(&file.opened_as().meta, state) {
             return Ok(None);
         }
-        self.reader.take(buffer, &file, state)
+        self.reader.take(slot, &file, state)
     }
 }
 

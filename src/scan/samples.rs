@@ -23,23 +23,27 @@ const SHORTEST: usize = SHORT as usize;
 
 /// One worker's means to take samples.
 pub(super) struct SampleReader {
-    /// For [`AT_ONCE`] short files, or in the first one for any file.
-    buffers: Vec<AlignedBuffer>,
+    /// For [`AT_ONCE`] short files.
+    short: Vec<AlignedBuffer>,
+    /// For any other file.
+    long: AlignedBuffer,
     pace: Pace,
 }
 
 /// What was read of a file that was found unchanged.
 pub(super) struct Taken {
-    buffer: usize,
+    /// The buffer it is in, if the file is short.
+    slot: usize,
     size: u64,
     racy: bool,
 }
 
 impl SampleReader {
     pub(super) fn new() -> Self {
-        let lengths = (0..AT_ONCE).map(|buffer| if buffer == 0 { LONGEST } else { SHORTEST });
+        let short = (0..AT_ONCE).map(|_| AlignedBuffer::new(SHORTEST));
         Self {
-            buffers: lengths.map(AlignedBuffer::new).collect(),
+            short: short.collect(),
+            long: AlignedBuffer::new(LONGEST),
             pace: Pace::default(),
         }
     }
@@ -64,41 +68,33 @@ impl SampleReader {
         }
     }
 
-    /// Reads what a sample needs and hashes it; `None` when the file changed
-    /// under the reader.
-    pub(super) fn read(
-        &mut self,
-        file: &OpenFile,
-        state: &FileState,
-        algorithm: Algorithm,
-    ) -> io::Result<Option<Sample>> {
-        let taken = self.take(0, file, state)?;
-        Ok(taken.and_then(|taken| self.hash(&[taken], algorithm).pop()))
-    }
-
-    /// Reads what a sample needs into one of the buffers, the first one if the
-    /// file is not short; `None` when the file changed under the reader.
+    /// Reads what a sample needs, of a short file into one of [`AT_ONCE`] slots;
+    /// `None` when the file changed under the reader.
     pub(super) fn take(
         &mut self,
-        buffer: usize,
+        slot: usize,
         file: &OpenFile,
         state: &FileState,
     ) -> io::Result<Option<Taken>> {
         let began = now_ns();
         let clock = Instant::now();
         let size = state.size;
+        let buffer = match is_short(size) {
+            true => &mut self.short[slot],
+            false => &mut self.long,
+        };
         let is_whole = match whole_length(size) {
-            Some(length) => file.read_at(&mut self.buffers[buffer][..length], 0)? == length,
+            Some(length) => file.read_at(&mut buffer[..length], 0)? == length,
             None => {
                 file.advise_random();
-                let (head, tail) = self.buffers[buffer][..HEAD + TAIL].split_at_mut(HEAD);
+                let (head, tail) = buffer[..HEAD + TAIL].split_at_mut(HEAD);
                 file.read_at(head, 0)? == HEAD && file.read_at(tail, size - TAIL as u64)? == TAIL
             }
         };
         self.pace.note(clock.elapsed());
         let is_unchanged = is_whole && is_same(file.opened_as(), &file.stat()?);
         Ok(is_unchanged.then_some(Taken {
-            buffer,
+            slot,
             size,
             racy: is_racy(state, began),
         }))
@@ -113,7 +109,7 @@ impl SampleReader {
         }
         let content = |taken: &Taken| {
             let length = whole_length(taken.size).unwrap_or(SHORTEST);
-            &self.buffers[taken.buffer][..length]
+            &self.short[taken.slot][..length]
         };
         let contents: Vec<_> = taken.iter().map(content).collect();
         let digests = digest_all(algorithm, &contents).into_iter();
@@ -124,10 +120,9 @@ impl SampleReader {
     }
 
     fn probe(&self, taken: &Taken) -> Probe {
-        let buffer = &self.buffers[taken.buffer];
         match whole_length(taken.size) {
-            Some(length) => probe_whole(&buffer[..length]),
-            None => probe(&buffer[..HEAD], &buffer[HEAD..HEAD + TAIL]),
+            Some(length) => probe_whole(&self.long[..length]),
+            None => probe(&self.long[..HEAD], &self.long[HEAD..HEAD + TAIL]),
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 
-use crate::catalog::KnownFolder;
+use crate::catalog::{KnownFolder, Signature};
 use crate::model::FolderId;
 
 /// A subfolder in scope.
@@ -16,6 +16,8 @@ pub(super) struct Subfolder {
     pub(super) is_new: bool,
     pub(super) returned: bool,
     pub(super) was_mount_point: bool,
+    /// The signature that the catalog holds of its files.
+    pub(super) signature: Option<Signature>,
 }
 
 /// All subfolders of a folder, and those that are gone.
@@ -50,7 +52,8 @@ pub(super) fn pair(
             is_link: *is_link,
             is_new: row.is_none(),
             returned: row.as_ref().is_some_and(|row| row.removed),
-            was_mount_point: row.is_some_and(|row| row.mount_point),
+            was_mount_point: row.as_ref().is_some_and(|row| row.mount_point),
+            signature: row.and_then(|row| row.signature),
         });
     }
     for row in known {
@@ -101,6 +104,7 @@ mod tests {
             name: name.into(),
             removed: false,
             mount_point: false,
+            signature: None,
         }
     }
 

@@ -21,7 +21,10 @@ fn tree() -> TestEnv {
     let env = TestEnv::new();
     for folder in 0..60 {
         for number in 0..10 {
-            let content = format!("small content number {}", (folder * 10 + number) / 3);
+            // Of each length one file is read after the listing, when another
+            // one has turned up.
+            let content = (folder * 10 + number) / 3;
+            let content = format!("{content:>0$}", 30 + content);
             env.file(format!("tree/{folder}/sub/{number}"), content);
         }
     }

@@ -3,6 +3,7 @@
 use rusqlite::params;
 
 use super::{Applier, subtree};
+use crate::catalog::Signature;
 use crate::catalog::records::{FileChange, FolderListing, PartListing, Sample, SampleHash};
 use crate::catalog::rows::{blob, signed, unsigned};
 use crate::model::FolderId;
@@ -64,7 +65,7 @@ impl Applier<'_> {
         self.transaction
             .prepare_cached(
                 "UPDATE folders SET volume = ?2, mount_point = ?3, visited_in = ?4, listed_in = ?4,
-                        mtime_ns = ?5, ctime_ns = ?6
+                        mtime_ns = ?5, ctime_ns = ?6, signature = ?7
                  WHERE id = ?1",
             )?
             .execute(params![
@@ -74,6 +75,7 @@ impl Applier<'_> {
                 listing.files.scan.0,
                 listing.times.map(|times| times.0),
                 listing.times.map(|times| times.1),
+                listing.signature.as_ref().map(Signature::as_bytes),
             ])?;
         Ok(())
     }
@@ -185,7 +187,8 @@ impl Applier<'_> {
             let flagged = self
                 .transaction
                 .prepare_cached(
-                    "UPDATE folders SET removed_in = ?2 WHERE id = ?1 AND removed_in IS NULL",
+                    "UPDATE folders SET removed_in = ?2, signature = NULL
+                      WHERE id = ?1 AND removed_in IS NULL",
                 )?
                 .execute(params![folder.0, part.scan.0])?;
             self.transaction

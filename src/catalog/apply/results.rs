@@ -1,26 +1,78 @@
 //! What reading files showed, stored on rows that are still in the state it
 //! was learned from.
 
-use rusqlite::{Connection, params};
+use rusqlite::{CachedStatement, Connection, params};
 
 use super::Applier;
-use crate::catalog::records::{FileOutcome, FileResult};
+use crate::catalog::records::{FileOutcome, FileResult, Record};
 use crate::catalog::rows::{blob, signed};
-use crate::catalog::{HUGE, hash_states};
+use crate::catalog::{HUGE, hash_states, signature};
 use crate::model::{FolderId, RootId, ScanId};
 
+/// What is learned is stored by compare-and-set: only on a row that is still in
+/// the state it was learned from.
+macro_rules! store {
+    ($columns:literal) => {
+        concat!(
+            "UPDATE files SET ",
+            $columns,
+            " WHERE folder = ?1 AND name = ?2 AND size = ?3 AND mtime_ns = ?4
+                AND ctime_ns = ?5 AND ino IS ?6"
+        )
+    };
+}
+
+const PROBED: &str = store!("probe = ?7, racy = racy | ?8");
+const DIGESTED: &str =
+    store!("digest = ?7, compared = ?8, racy = racy | ?9, hashed_in = ?10, settled_in = NULL");
+const SETTLED: &str = store!("settled_in = ?7, racy = racy | ?8");
+
+/// The statements that results need, held for a whole batch.
+pub(super) struct Statements<'t> {
+    probed: CachedStatement<'t>,
+    digested: CachedStatement<'t>,
+    settled: CachedStatement<'t>,
+}
+
+impl<'t> Statements<'t> {
+    pub(super) fn new(connection: &'t Connection) -> rusqlite::Result<Self> {
+        Ok(Self {
+            probed: connection.prepare_cached(PROBED)?,
+            digested: connection.prepare_cached(DIGESTED)?,
+            settled: connection.prepare_cached(SETTLED)?,
+        })
+    }
+}
+
 impl Applier<'_> {
-    pub(super) fn apply_result(
-        &mut self,
-        scan: ScanId,
-        result: &FileResult,
-    ) -> rusqlite::Result<()> {
+    /// Applies what these records say of files, in the order of the files. Of
+    /// one file the order stays: what was learned last holds.
+    pub(super) fn apply_results(&mut self, records: &[Record]) -> rusqlite::Result<()> {
+        let mut all = Vec::new();
+        for record in records {
+            if let Record::Files {
+                scan,
+                bytes_read,
+                results,
+            } = record
+            {
+                self.sums.scan(*scan).bytes_read += bytes_read;
+                all.extend(results.iter().map(|result| (*scan, result)));
+            }
+        }
+        all.sort_by(|(_, one), (_, other)| one.names.first().cmp(&other.names.first()));
+        all.into_iter()
+            .try_for_each(|(scan, result)| self.apply_result(scan, result))
+    }
+
+    fn apply_result(&mut self, scan: ScanId, result: &FileResult) -> rusqlite::Result<()> {
         for (folder, name) in &result.names {
             let name = blob(name);
             match &result.outcome {
                 FileOutcome::Vanished => {
                     if let Some(root) = root_of(self.transaction, *folder)? {
                         let gone = self.remove_file(scan, *folder, name)?;
+                        signature::forget(self.transaction, *folder)?;
                         self.sums.count_removed(scan, root, gone);
                     }
                 }
@@ -41,10 +93,10 @@ impl Applier<'_> {
         Ok(())
     }
 
-    /// Stores what was learned on a row that is still in the state it was
-    /// learned from: a compare-and-set.
+    /// Stores what was learned, where the row is still in the state it was
+    /// learned from.
     fn store(
-        &self,
+        &mut self,
         scan: ScanId,
         folder: FolderId,
         name: &[u8],
@@ -54,50 +106,35 @@ impl Applier<'_> {
         let state = &result.state;
         let (size, mtime, ctime) = (signed(state.size), state.mtime_ns, state.ctime_ns);
         let ino = state.ino.map(u64::cast_signed);
+        let statements = &mut self.learned;
         match learned {
-            FileOutcome::Probed { probe, racy } => self.transaction
-                .prepare_cached(
-                    "UPDATE files SET probe = ?7, racy = racy | ?8
-                     WHERE folder = ?1 AND name = ?2 AND size = ?3 AND mtime_ns = ?4
-                       AND ctime_ns = ?5 AND ino IS ?6",
-                )?
-                .execute(params![
-                    folder.0, name, size, mtime, ctime, ino, probe.0, racy
-                ])?,
+            FileOutcome::Probed { probe, racy } => statements.probed.execute(params![
+                folder.0, name, size, mtime, ctime, ino, probe.0, racy
+            ])?,
             FileOutcome::Digested {
                 digest,
                 compared,
                 racy,
-            } => self.transaction
-                .prepare_cached(
-                    "UPDATE files SET digest = ?7, compared = ?8, racy = racy | ?9, hashed_in = ?10,
-                            settled_in = NULL
-                     WHERE folder = ?1 AND name = ?2 AND size = ?3 AND mtime_ns = ?4
-                       AND ctime_ns = ?5 AND ino IS ?6",
-                )?
-                .execute(params![
-                    folder.0,
-                    name,
-                    size,
-                    mtime,
-                    ctime,
-                    ino,
-                    digest.as_bytes(),
-                    compared,
-                    racy,
-                    scan.0
-                ])?,
-            FileOutcome::Settled { racy } => self.transaction
-                .prepare_cached(
-                    "UPDATE files SET settled_in = ?7, racy = racy | ?8
-                     WHERE folder = ?1 AND name = ?2 AND size = ?3 AND mtime_ns = ?4
-                       AND ctime_ns = ?5 AND ino IS ?6",
-                )?
-                .execute(params![
-                    folder.0, name, size, mtime, ctime, ino, scan.0, racy
-                ])?,
+            } => statements.digested.execute(params![
+                folder.0,
+                name,
+                size,
+                mtime,
+                ctime,
+                ino,
+                digest.as_bytes(),
+                compared,
+                racy,
+                scan.0
+            ])?,
+            FileOutcome::Settled { racy } => statements.settled.execute(params![
+                folder.0, name, size, mtime, ctime, ino, scan.0, racy
+            ])?,
             FileOutcome::Partly(_) | FileOutcome::Changed(_) | FileOutcome::Vanished => 0,
         };
+        if learned.is_racy() {
+            signature::forget(self.transaction, folder)?;
+        }
         if state.size >= HUGE {
             hash_states::forget(self.transaction, folder, name)?;
         }
@@ -142,6 +179,7 @@ impl Applier<'_> {
             ])?;
         if changed > 0 {
             self.sums.unsettled = true;
+            signature::forget(self.transaction, folder)?;
             if let Some(root) = root_of(self.transaction, folder)? {
                 self.sums.root(root).bytes += signed(meta.size) - signed(state.size);
             }

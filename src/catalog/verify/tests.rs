@@ -49,6 +49,10 @@ const MENDABLE: &[(&str, &str)] = &[
     ),
     ("UPDATE roots SET folders = 7", "7 folders"),
     (
+        "UPDATE folders SET signature = zeroblob(16)",
+        "a signature of other files",
+    ),
+    (
         "UPDATE folders SET removed_in = NULL WHERE name = x'63'",
         "live folders below",
     ),

@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 
 use super::{Folder, Stop, Visit, fault, read_ignores, send, visited};
 use crate::catalog::{
-    CatalogError, FileChange, FolderListing, KnownFolder, ListingCounts, NameRange, NewFolder,
-    PartListing, Record,
+    CatalogError, FileChange, FileState, FolderListing, KnownFolder, ListingCounts, NameRange,
+    NewFolder, PartListing, Record, Signature, Signer,
 };
 use crate::fault::{Fault, FaultClass, Step};
 use crate::model::{FolderId, VolumeId, now_ns};
 use crate::platform::RawEntry;
-use crate::scan::access::{Access, join};
+use crate::scan::access::{Access, is_racy, join};
 use crate::scan::diff::{Comparison, Diff};
 use crate::scan::entries::{Examiner, Found};
 use crate::scan::item::{Failure, FromParent, ItemReport, ListItem, Origin, Place};
@@ -45,6 +45,16 @@ struct Parts<'a> {
 struct Sum {
     folders: Found,
     counts: ListingCounts,
+}
+
+impl Sum {
+    fn add(&mut self, diff: &Diff, mut found: Found) {
+        self.counts.add(&diff.counts);
+        self.folders.folders.append(&mut found.folders);
+        self.folders
+            .unsure_folders
+            .append(&mut found.unsure_folders);
+    }
 }
 
 impl Folder {
@@ -111,8 +121,28 @@ impl Folder {
             after: after.as_deref(),
             until: None,
         };
-        let files = self.part(&parts, found, range, reader, &mut sum)?;
-        self.conclude(&parts, began, files, &sum, report)
+        // One that is worked off in parts would have to be signed in parts.
+        let is_whole = after.is_none();
+        let signature = is_whole.then(|| sign(&parts, &found, began)).flatten();
+        let files = match signature {
+            Some(signature) if self.signature == Some(signature) => {
+                self.unchanged(&parts, found, &mut sum)
+            }
+            _ => self.part(&parts, found, range, reader, &mut sum)?,
+        };
+        self.conclude(&parts, began, files, signature, &sum, report)
+    }
+
+    /// The listing of a folder whose files are what its rows say: not one row
+    /// has to be read.
+    fn unchanged(&self, parts: &Parts<'_>, mut found: Found, sum: &mut Sum) -> PartListing {
+        let metrics = parts.visit.context.metrics();
+        let files = std::mem::take(&mut found.files);
+        let diff = Diff::of_unchanged(files.iter().map(|(_, stat)| stat));
+        metrics.files_seen.add(diff.counts.files);
+        metrics.files_unchanged.add(diff.unchanged);
+        sum.add(&diff, found);
+        part_listing(parts.visit.item, diff, 0)
     }
 
     /// Compares one part of the folder with its rows, and reads what may be
@@ -132,9 +162,7 @@ impl Folder {
         let bytes_read = self.read_files(parts, reader, &mut diff.changes);
         metrics.files_seen.add(diff.counts.files);
         metrics.files_unchanged.add(diff.unchanged);
-        sum.counts.add(&diff.counts);
-        sum.folders.folders.append(&mut found.folders);
-        sum.folders.unsure_folders.append(&mut found.unsure_folders);
+        sum.add(&diff, found);
         Ok(part_listing(parts.visit.item, diff, bytes_read))
     }
 
@@ -161,6 +189,7 @@ impl Folder {
         parts: &Parts<'_>,
         began: i64,
         files: PartListing,
+        signature: Option<Signature>,
         sum: &Sum,
         report: &mut ItemReport,
     ) -> Result<(), Stop> {
@@ -186,7 +215,7 @@ impl Folder {
         report
             .offline
             .extend(unplugged.map(|name| join(parts.path, Path::new(name))));
-        let record = self.record(parts, began, files, sum.counts, &subfolders);
+        let record = self.record(parts, began, files, signature, sum.counts, &subfolders);
         // Those of a folder that is listed again are looked at again or still
         // pending by themselves; none may be listed twice at once.
         if !matches!(item.origin, Origin::Listed) {
@@ -245,7 +274,8 @@ impl Folder {
             return Ok(visited(item));
         }
         let files = part_listing(item, diff, 0);
-        Ok(self.record(parts, began, files, ListingCounts::default(), &subfolders))
+        let counts = ListingCounts::default();
+        Ok(self.record(parts, began, files, None, counts, &subfolders))
     }
 
     fn read_entries(&mut self, context: &WorkerContext) -> Result<Vec<RawEntry>, Stop> {
@@ -305,6 +335,7 @@ impl Folder {
         parts: &Parts<'_>,
         began: i64,
         files: PartListing,
+        signature: Option<Signature>,
         counts: ListingCounts,
         subfolders: &Subfolders,
     ) -> Record {
@@ -328,6 +359,7 @@ impl Folder {
                 .map(|folder| folder.id)
                 .collect(),
             vanished_folders: subfolders.vanished.iter().map(|gone| gone.0).collect(),
+            signature,
             is_repeat,
             counts: if is_repeat { counts.only_new() } else { counts },
         }))
@@ -357,6 +389,7 @@ impl Folder {
                     mount: self.stat.mount,
                     is_new: folder.is_new,
                     was_mount_point: folder.was_mount_point,
+                    signature: folder.signature,
                     is_link: folder.is_link,
                     ignores: self.ignores.clone(),
                 }),
@@ -365,6 +398,28 @@ impl Folder {
             })
             .collect()
     }
+}
+
+/// The signature of the files of a whole folder; `None` where some rows are
+/// left alone, or where a file is so fresh that its next change may not show.
+fn sign(parts: &Parts<'_>, found: &Found, began: i64) -> Option<Signature> {
+    if !found.unsure_files.is_empty() {
+        return None;
+    }
+    let mut signer = Signer::default();
+    for (name, stat) in &found.files {
+        let state = FileState {
+            size: stat.meta.size,
+            mtime_ns: stat.meta.mtime_ns,
+            ctime_ns: stat.meta.ctime_ns,
+            ino: (parts.stable_dev == Some(stat.dev)).then_some(stat.meta.ino),
+        };
+        if is_racy(&state, began) {
+            return None;
+        }
+        signer.add(name, &state);
+    }
+    Some(signer.finish())
 }
 
 fn part_listing(item: &ListItem, diff: Diff, bytes_read: u64) -> PartListing {
