@@ -21,7 +21,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/002_audits.sql"),
     include_str!("migrations/003_top_folders.sql"),
     include_str!("migrations/004_whole_probes.sql"),
-    include_str!("migrations/005_signatures.sql"),
+    include_str!("migrations/007_signatures.sql"),
 ];
 
 /// Creates the tables in a new file, or runs the steps an older one lacks. A
