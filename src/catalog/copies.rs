@@ -5,6 +5,7 @@ use rusqlite::params;
 
 use super::files::{FileFilter, FileList, Fold};
 use super::places::Extent;
+use super::rot::ROTTEN;
 use super::settle::open_classes;
 use super::{CatalogError, ReadOnly};
 use crate::model::FolderId;
@@ -12,8 +13,8 @@ use crate::model::FolderId;
 impl FileList {
     /// Copies below `tops` of which fewer than `under` are known in the whole
     /// catalog, largest first. Those that may have more copies, because a file
-    /// that could equal them was not read, come last, as undetermined. Empty
-    /// files are left out.
+    /// that could equal them was not read or is rotten, come last, as
+    /// undetermined. Empty files are left out.
     pub fn of_few_copies(
         catalog: ReadOnly,
         tops: &[FolderId],
@@ -30,7 +31,7 @@ impl FileList {
                  WITH {}
                  SELECT files.folder, files.name, files.size, files.mtime_ns, folders.volume,
                         files.ino, files.digest, ifnull(counted.copies, 1) AS copies,
-                        CASE WHEN files.size IN (SELECT size FROM open_sizes)
+                        CASE WHEN counted.rotten OR files.size IN (SELECT size FROM open_sizes)
                                OR (files.size, files.probe) IN (
                                   SELECT size, probe FROM open_classes) THEN 3
                              WHEN counted.copies > 1 THEN 1
@@ -54,24 +55,25 @@ impl FileList {
     }
 }
 
-/// The number of copies of every digest.
+/// The number of copies of every digest, and whether others are rotten.
 fn count_copies(catalog: &ReadOnly) -> Result<(), CatalogError> {
-    catalog.connection.execute_batch(
+    catalog.connection.execute_batch(&format!(
         "DROP TABLE IF EXISTS temp.copy_counts;
-         CREATE TEMP TABLE copy_counts (digest BLOB PRIMARY KEY, copies INTEGER) WITHOUT ROWID;
+         CREATE TEMP TABLE copy_counts (
+             digest BLOB PRIMARY KEY, copies INTEGER, rotten INTEGER) WITHOUT ROWID;
          INSERT INTO temp.copy_counts
-         SELECT digest, count(*) FROM (
-                SELECT files.digest AS digest
+         SELECT digest, count(*) - sum(rotten), max(rotten) FROM (
+                SELECT files.digest AS digest, max({ROTTEN}) AS rotten
                   FROM files JOIN folders ON folders.id = files.folder
                  WHERE files.removed_in IS NULL AND files.digest IS NOT NULL
                    AND files.ino IS NOT NULL
                  GROUP BY files.digest, folders.volume, files.ino
                  UNION ALL
-                SELECT files.digest FROM files
+                SELECT files.digest, {ROTTEN} FROM files
                  WHERE files.removed_in IS NULL AND files.digest IS NOT NULL
                    AND files.ino IS NULL)
-          GROUP BY digest;",
-    )?;
+          GROUP BY digest;"
+    ))?;
     Ok(())
 }
 

@@ -90,10 +90,11 @@ impl GroupList {
 
     fn bounded(
         mut readers: Readers,
-        filter: GroupFilter,
+        mut filter: GroupFilter,
         bounds: Bounds,
     ) -> Result<Self, CatalogError> {
         let catalog = &readers.first().catalog;
+        filter.rotten = catalog.rotten()?;
         let roots = catalog.roots()?.into_iter();
         let context = Context {
             algorithm: catalog.algorithm()?,

@@ -9,6 +9,7 @@ use rusqlite::{Params, Row};
 
 use super::groups::absolute;
 use super::records::FileState;
+use super::rot::ROTTEN;
 use super::rows::{self, signed, unsigned};
 use super::{CatalogError, FolderPaths, ReadOnly};
 use crate::model::{Digest, FolderId, Probe, RootId};
@@ -24,6 +25,8 @@ pub struct Known {
     pub digest: Option<Digest>,
     /// Its probe, where there is one.
     pub probe: Option<Probe>,
+    /// Whether it is known to be rotten: it is not what its digest says.
+    pub is_rotten: bool,
 }
 
 /// The files that can answer a set of questions.
@@ -64,15 +67,16 @@ impl Lookup {
                 insert.execute([digest.as_bytes()])?;
             }
         }
-        connection.execute_batch(
+        connection.execute_batch(&format!(
             "CREATE TEMP TABLE known AS
-             SELECT folder, name, size, mtime_ns, ctime_ns, ino, digest, probe FROM files
+             SELECT folder, name, size, mtime_ns, ctime_ns, ino, digest, probe,
+                    {ROTTEN} AS rotten FROM files
               WHERE removed_in IS NULL
                 AND (size IN (SELECT value FROM temp.wanted)
                      OR digest IN (SELECT value FROM temp.wanted));
              CREATE INDEX temp.known_by_size ON known (size);
-             CREATE INDEX temp.known_by_digest ON known (digest);",
-        )?;
+             CREATE INDEX temp.known_by_digest ON known (digest);"
+        ))?;
         let unread: i64 = connection.query_row(
             "SELECT count(*) FROM files WHERE removed_in IS NULL AND size > 0 AND digest IS NULL",
             [],
@@ -101,7 +105,7 @@ impl Lookup {
     fn known(&mut self, condition: &str, value: impl Params) -> Result<Vec<Known>, CatalogError> {
         let found: Vec<(FolderId, OsString, Known)> = {
             let mut statement = self.catalog.connection.prepare_cached(&format!(
-                "SELECT folder, name, size, mtime_ns, ctime_ns, ino, digest, probe
+                "SELECT folder, name, size, mtime_ns, ctime_ns, ino, digest, probe, rotten
                    FROM temp.known WHERE {condition}"
             ))?;
             let rows = statement.query_map(value, known_row)?;
@@ -128,6 +132,7 @@ fn known_row(row: &Row<'_>) -> rusqlite::Result<(FolderId, OsString, Known)> {
         },
         digest: rows::digest(row, 6)?,
         probe: row.get::<_, Option<i64>>(7)?.map(Probe),
+        is_rotten: row.get(8)?,
     };
     Ok((FolderId(row.get(0)?), rows::name(row, 1)?, known))
 }

@@ -24,6 +24,7 @@ mod reader;
 mod records;
 mod repair;
 mod roots;
+mod rot;
 mod rows;
 mod rules;
 mod scans;
@@ -40,7 +41,7 @@ mod wal;
 mod writer;
 
 pub use audits::{
-    AuditCopy, AuditId, AuditList, AuditNote, AuditRun, AuditScope, Coverage, NO_SCAN,
+    AuditCopy, AuditFinding, AuditId, AuditList, AuditNote, AuditRun, AuditScope, Coverage, NO_SCAN,
 };
 pub use candidates::{Candidates, HashClass, Selection, WorkCopy, WorkName};
 pub use error::CatalogError;

@@ -21,6 +21,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/002_audits.sql"),
     include_str!("migrations/003_top_folders.sql"),
     include_str!("migrations/004_short_files.sql"),
+    include_str!("migrations/005_rot.sql"),
 ];
 
 /// Creates the tables in a new file, or runs the steps an older one lacks. A

@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use rusqlite::Row;
 use rusqlite::types::ValueRef;
 
+use super::rot::ROTTEN;
 use super::rows::{self, unsigned};
 use super::{CatalogError, ReadOnly};
 use crate::model::{FolderId, RootId, ScanId, VolumeId};
@@ -49,7 +50,8 @@ pub struct TreeFile<'a> {
     pub probe: Option<i64>,
     /// Whether it was found different from all others of its size and probe.
     pub is_settled: bool,
-    /// Its digest.
+    /// Its digest; `None` also where the file is known to be rotten, and so
+    /// is not what its digest says.
     pub digest: Option<&'a [u8]>,
 }
 
@@ -64,9 +66,14 @@ pub struct TreeFault {
     pub size: Option<u64>,
 }
 
-/// The columns of [`TreeFile`].
-const FILE: &str = "files.folder, files.name, folders.volume, files.size, files.ino,
-    files.mtime_ns, files.probe, files.settled_in IS NOT NULL, files.digest";
+/// The columns of [`TreeFile`]. Of a rotten file nothing is known.
+fn file_columns() -> String {
+    format!(
+        "files.folder, files.name, folders.volume, files.size, files.ino, files.mtime_ns,
+         CASE WHEN NOT {ROTTEN} THEN files.probe END, files.settled_in IS NOT NULL,
+         CASE WHEN NOT {ROTTEN} THEN files.digest END"
+    )
+}
 
 impl ReadOnly {
     /// Does `work` on one state of the catalog, whatever a scan writes
@@ -113,9 +120,10 @@ impl ReadOnly {
     ) -> Result<(), E> {
         // CROSS JOIN keeps the order of the loops, and so nothing is sorted.
         let sql = format!(
-            "SELECT {FILE} FROM folders CROSS JOIN files ON files.folder = folders.id
+            "SELECT {} FROM folders CROSS JOIN files ON files.folder = folders.id
               WHERE folders.removed_in IS NULL AND files.removed_in IS NULL
-              ORDER BY folders.id, files.name"
+              ORDER BY folders.id, files.name",
+            file_columns()
         );
         self.visit_files(&sql, [], &mut visit)
     }
@@ -127,8 +135,9 @@ impl ReadOnly {
         mut visit: impl FnMut(&TreeFile<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let sql = format!(
-            "SELECT {FILE} FROM folders CROSS JOIN files ON files.folder = folders.id
-              WHERE folders.id = ?1 AND files.removed_in IS NULL ORDER BY files.name"
+            "SELECT {} FROM folders CROSS JOIN files ON files.folder = folders.id
+              WHERE folders.id = ?1 AND files.removed_in IS NULL ORDER BY files.name",
+            file_columns()
         );
         self.visit_files(&sql, [folder.0], &mut visit)
     }

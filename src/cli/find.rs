@@ -63,6 +63,8 @@ struct Place {
 enum Now {
     AsScanned,
     Offline,
+    /// As scanned, but an audit found its content not to be what it was.
+    Rotten,
     Changed,
     Gone,
     Unreadable(String),
@@ -193,10 +195,15 @@ impl Finder {
         let mut found = Found::default();
         for known in self.lookup.of_size(size)? {
             match self.is_equal(&known, &mut asked) {
-                Ok(true) => found.places.push(Place {
-                    is_itself: self.is_itself(&known, &asked),
-                    ..self.equal(known)
-                }),
+                Ok(true) => {
+                    let is_itself = self.is_itself(&known, &asked);
+                    let place = self.equal(known);
+                    found.places.push(Place {
+                        is_itself,
+                        is_found: place.is_found || is_itself,
+                        ..place
+                    });
+                }
                 Ok(false) => {}
                 Err(Trouble::Asked(error)) => return Err(error.into()),
                 Err(Trouble::Known(now)) => found.places.push(Place {
@@ -212,7 +219,8 @@ impl Finder {
     }
 
     /// A file that had the content when it was scanned. Offline it is believed
-    /// to have it still; in any other state than scanned it proves nothing.
+    /// to have it still; rotten, or in any other state than scanned, it proves
+    /// nothing.
     fn equal(&self, known: Known) -> Place {
         let now = self.now(&known);
         Place {
@@ -228,6 +236,7 @@ impl Finder {
             return Now::Offline;
         }
         match self.checker.look(&known.path, &known.state) {
+            Look::Same if known.is_rotten => Now::Rotten,
             Look::Same => Now::AsScanned,
             Look::Changed | Look::Elsewhere => Now::Changed,
             Look::Gone => Now::Gone,
@@ -251,13 +260,16 @@ impl Finder {
             return Ok(true);
         }
         if let Some(digest) = known.digest {
-            return Ok(asked.digest()? == digest);
-        }
-        if known.probe.is_some() && asked.probe()? != known.probe {
+            let is_equal = asked.digest()? == digest;
+            if is_equal || !known.is_rotten {
+                return Ok(is_equal);
+            }
+            // It may be anything but what its digest says, so it is read.
+        } else if known.probe.is_some() && asked.probe()? != known.probe {
             return Ok(false);
         }
         match self.now(known) {
-            Now::AsScanned => {}
+            Now::AsScanned | Now::Rotten => {}
             other => return Err(Trouble::Known(other)),
         }
         let unreadable = |error: io::Error| Trouble::Known(Now::Unreadable(error.to_string()));
@@ -327,6 +339,7 @@ impl Now {
         match self {
             Self::AsScanned => "as scanned",
             Self::Offline => "offline",
+            Self::Rotten => "rotten",
             Self::Changed => "changed",
             Self::Gone => "gone",
             Self::Unreadable(_) => "unreadable",
@@ -348,6 +361,7 @@ impl Place {
     fn mark(&self) -> Option<String> {
         match &self.now {
             Now::AsScanned if self.is_itself => Some("this file".to_owned()),
+            other if self.is_itself => Some(format!("this file, {}", other.words())),
             Now::AsScanned => None,
             Now::Unreadable(why) => Some(format!("unreadable: {why}")),
             other => Some(other.words().to_owned()),

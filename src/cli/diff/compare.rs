@@ -17,6 +17,8 @@ use crate::report::Cell;
 const FEW: u32 = 4;
 /// Why a file whose times are as scanned may have changed all the same.
 const TOO_FRESH: &str = "scanned less than 3 s after its last change: scan again";
+/// What is known of a file whose content is not what its digest says.
+const ROTTEN: &str = "rotten (`dupescan audit`)";
 
 /// Files and their bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -55,6 +57,7 @@ enum Copy {
     /// It was read too shortly after its last change to prove anything.
     Fresh,
     Offline,
+    Rotten,
     Changed,
     Gone,
     Unseen(String),
@@ -219,6 +222,7 @@ impl Looking {
 
     fn other(&self, found: &SideMatch, inside: &HashSet<FileId>) -> Copy {
         match self.checker.look_outside(&found.path, &found.state, inside) {
+            Look::Same if found.is_rotten => Copy::Rotten,
             Look::Same if found.racy => Copy::Fresh,
             Look::Same => Copy::Proof,
             Look::Gone if !self.checker.is_online(&found.path) => Copy::Offline,
@@ -241,12 +245,16 @@ impl Looking {
             Look::Gone => return undetermined("gone since the scan"),
             Look::Failed(why) => return Verdict::Undetermined(format!("cannot be seen: {why}")),
         }
+        if file.is_rotten {
+            return undetermined(ROTTEN);
+        }
         let its_copy = |state: &str| undetermined(&format!("its copy under {to} {state}"));
         match others.iter().min() {
             Some(Copy::Proof) if file.racy => return undetermined(TOO_FRESH),
             Some(Copy::Proof) => return Verdict::Duplicate,
             Some(Copy::Fresh) => return its_copy(&format!("was {TOO_FRESH}")),
             Some(Copy::Offline) => return its_copy("is offline"),
+            Some(Copy::Rotten) => return its_copy(&format!("is {ROTTEN}")),
             Some(Copy::Changed) => return its_copy("changed since the scan"),
             Some(Copy::Gone) => return its_copy("is gone since the scan"),
             Some(Copy::Unseen(why)) => return its_copy(&format!("cannot be seen: {why}")),
