@@ -1,24 +1,23 @@
 //! `dupescan find FILE…`: is this content anywhere in the catalog?
 
-use std::collections::BTreeMap;
-use std::io;
-use std::path::{Path, PathBuf};
+mod finder;
 
-use anyhow::Context as _;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use finder::{Finder, Found, Now, Place, Wanted};
 use serde::Serialize;
 
 use super::answer::{Form, Writing};
 use super::args::FindArgs;
-use super::check::{Checker, Look};
+use super::check::Checker;
 use super::context::Context;
 use super::exit::{self, Exit};
-use super::{paths, report};
-use crate::catalog::{CatalogError, Known, Lookup};
-use crate::model::{Algorithm, Digest, Probe};
-use crate::platform::{Dir, Links, OpenFile};
+use super::report;
+use crate::catalog::{CatalogError, Lookup};
+use crate::model::{Algorithm, Digest};
 use crate::report::text::{counted, escape, grouped};
 use crate::report::{Cell, Column};
-use crate::scan::content;
 
 const COLUMNS: &[Column] = &[
     Column::hidden("file"),
@@ -31,44 +30,6 @@ const COLUMNS: &[Column] = &[
     Column::hidden("mtime"),
     Column::hidden("reason"),
 ];
-
-/// Something that is looked for.
-enum Wanted {
-    File(PathBuf, u64),
-    Digest(Digest),
-}
-
-/// What the catalog holds of it.
-#[derive(Default)]
-struct Found {
-    digest: Option<Digest>,
-    /// Where it is, or may be.
-    places: Vec<Place>,
-    /// Files anywhere in the catalog that may be it, since they have no digest.
-    unread: u64,
-}
-
-/// A catalogued file that is, or may be, what was asked for.
-struct Place {
-    known: Known,
-    now: Now,
-    /// Whether it has the content that was asked for; it may have otherwise.
-    is_found: bool,
-    /// Whether it is the very file that was asked for.
-    is_itself: bool,
-}
-
-/// How a catalogued file is now.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Now {
-    AsScanned,
-    Offline,
-    /// As scanned, but an audit found its content not to be what it was.
-    Rotten,
-    Changed,
-    Gone,
-    Unreadable(String),
-}
 
 #[derive(Debug, Default, Serialize)]
 struct Totals {
@@ -89,6 +50,7 @@ pub(super) fn run(context: &Context, args: &FindArgs) -> anyhow::Result<Exit> {
     for one in &wanted {
         match one {
             Wanted::File(_, size) => sizes.push(*size),
+            Wanted::Unseen(..) => {}
             // Empty files are known by their size.
             Wanted::Digest(digest) if *digest == algorithm.digest_of_nothing() => sizes.push(0),
             Wanted::Digest(digest) => digests.push(*digest),
@@ -102,37 +64,56 @@ pub(super) fn run(context: &Context, args: &FindArgs) -> anyhow::Result<Exit> {
     let form = Form::from(&args.answer);
     form.give(context, &header, ("files", COLUMNS), |answer| {
         let mut totals = Totals::default();
+        let mut exit = Exit::Done;
         for one in &wanted {
             let found = finder.find(one)?;
             totals.add(&found);
+            exit = exit.or(end_of(one, &found));
             write(answer, one, &found)?;
         }
-        let exit = match totals.found == totals.asked {
-            true => Exit::Done,
-            false => Exit::Findings,
-        };
         let left = answer.end(&totals, &totals.sentences())?;
         Ok((left, exit))
     })
 }
 
 fn wanted(args: &FindArgs, algorithm: Algorithm) -> anyhow::Result<Vec<Wanted>> {
-    let mut wanted = Vec::new();
-    for path in &args.files {
-        let meta = std::fs::metadata(path)
-            .map_err(|error| exit::usage(format_args!("{}: {error}", path.display())))?;
-        if !meta.is_file() {
-            return Err(exit::usage(format_args!(
-                "{} is not a file: `find` takes files",
-                path.display()
-            )));
-        }
-        wanted.push(Wanted::File(path.clone(), meta.len()));
-    }
+    let mut wanted: Vec<Wanted> = args.files.iter().map(|path| stat(path)).collect();
     for hex in &args.digest {
         wanted.push(Wanted::Digest(parse_digest(hex, algorithm)?));
     }
-    Ok(wanted)
+    // With nothing to answer it is a mistake, and no answer.
+    match wanted.first() {
+        Some(Wanted::Unseen(path, why))
+            if wanted.iter().all(|one| matches!(one, Wanted::Unseen(..))) =>
+        {
+            let path = path.display();
+            Err(exit::usage(format_args!("{path}: {why}")))
+        }
+        _ => Ok(wanted),
+    }
+}
+
+fn stat(path: &Path) -> Wanted {
+    let unseen = |why: String| Wanted::Unseen(path.to_owned(), why);
+    match std::fs::metadata(path) {
+        Ok(meta) if meta.is_file() => Wanted::File(path.to_owned(), meta.len()),
+        Ok(_) => unseen("it is not a file: `find` takes files".to_owned()),
+        Err(error) => unseen(error.to_string()),
+    }
+}
+
+/// How the program ends as far as one answer decides. What could not be read
+/// is told on standard error as well: it is no answer of the catalog's.
+fn end_of(wanted: &Wanted, found: &Found) -> Exit {
+    if let (Wanted::File(path, _) | Wanted::Unseen(path, _), Some(why)) = (wanted, &found.trouble) {
+        exit::print_line(&format!("cannot read {}: {why}", path.display()));
+    }
+    match (wanted, &found.trouble) {
+        (Wanted::Unseen(..), _) => Exit::Usage,
+        (_, Some(_)) => Exit::CouldNot,
+        _ if found.is_found() => Exit::Done,
+        _ => Exit::Findings,
+    }
 }
 
 fn parse_digest(hex: &str, algorithm: Algorithm) -> anyhow::Result<Digest> {
@@ -152,185 +133,6 @@ fn parse_digest(hex: &str, algorithm: Algorithm) -> anyhow::Result<Digest> {
              {algorithm} makes them"
         ))
     })
-}
-
-/// Looks for content in the catalog.
-struct Finder {
-    lookup: Lookup,
-    checker: Checker,
-    algorithm: Algorithm,
-}
-
-impl Finder {
-    fn find(&mut self, wanted: &Wanted) -> anyhow::Result<Found> {
-        match wanted {
-            Wanted::Digest(digest) => self.by_digest(digest),
-            Wanted::File(path, size) => self
-                .by_content(path, *size)
-                .with_context(|| format!("cannot read {}", path.display())),
-        }
-    }
-
-    fn by_digest(&mut self, digest: &Digest) -> anyhow::Result<Found> {
-        let known = match *digest == self.algorithm.digest_of_nothing() {
-            true => self.lookup.of_size(0)?,
-            false => self.lookup.of_digest(digest)?,
-        };
-        let places: Vec<Place> = known.into_iter().map(|known| self.equal(known)).collect();
-        Ok(Found {
-            digest: Some(*digest),
-            unread: match places.iter().any(|place| place.is_found) {
-                true => 0,
-                false => self.lookup.unread(),
-            },
-            places,
-        })
-    }
-
-    fn by_content(&mut self, path: &Path, size: u64) -> anyhow::Result<Found> {
-        let mut asked = Asked::open(path, self.algorithm)?;
-        if asked.file.opened_as().meta.size != size {
-            anyhow::bail!("it is changing");
-        }
-        let mut found = Found::default();
-        for known in self.lookup.of_size(size)? {
-            match self.is_equal(&known, &mut asked) {
-                Ok(true) => {
-                    let is_itself = self.is_itself(&known, &asked);
-                    let place = self.equal(known);
-                    found.places.push(Place {
-                        is_itself,
-                        is_found: place.is_found || is_itself,
-                        ..place
-                    });
-                }
-                Ok(false) => {}
-                Err(Trouble::Asked(error)) => return Err(error.into()),
-                Err(Trouble::Known(now)) => found.places.push(Place {
-                    known,
-                    now,
-                    is_found: false,
-                    is_itself: false,
-                }),
-            }
-        }
-        found.digest = asked.digest;
-        Ok(found)
-    }
-
-    /// A file that had the content when it was scanned. Offline it is believed
-    /// to have it still; rotten, or in any other state than scanned, it proves
-    /// nothing.
-    fn equal(&self, known: Known) -> Place {
-        let now = self.now(&known);
-        Place {
-            is_found: matches!(now, Now::AsScanned | Now::Offline),
-            is_itself: false,
-            known,
-            now,
-        }
-    }
-
-    fn now(&self, known: &Known) -> Now {
-        if !self.checker.is_online(&known.path) {
-            return Now::Offline;
-        }
-        match self.checker.look(&known.path, &known.state) {
-            Look::Same if known.is_rotten => Now::Rotten,
-            Look::Same => Now::AsScanned,
-            Look::Changed | Look::Elsewhere => Now::Changed,
-            Look::Gone => Now::Gone,
-            Look::Failed(why) => Now::Unreadable(why),
-        }
-    }
-
-    fn is_itself(&self, known: &Known, asked: &Asked) -> bool {
-        let opened = asked.file.opened_as();
-        known.state.is_of(&opened.meta)
-            && self
-                .checker
-                .stat(&known.path)
-                .is_ok_and(|stat| stat.id() == opened.id())
-    }
-
-    /// Whether a file of the same size had the same content, by digest where
-    /// it has one, and by reading it now otherwise.
-    fn is_equal(&self, known: &Known, asked: &mut Asked) -> Result<bool, Trouble> {
-        if known.state.size == 0 || self.is_itself(known, asked) {
-            return Ok(true);
-        }
-        if let Some(digest) = known.digest {
-            let is_equal = asked.digest()? == digest;
-            if is_equal || !known.is_rotten {
-                return Ok(is_equal);
-            }
-            // It may be anything but what its digest says, so it is read.
-        } else if known.probe.is_some() && asked.probe()? != known.probe {
-            return Ok(false);
-        }
-        match self.now(known) {
-            Now::AsScanned | Now::Rotten => {}
-            other => return Err(Trouble::Known(other)),
-        }
-        let unreadable = |error: io::Error| Trouble::Known(Now::Unreadable(error.to_string()));
-        let file = self.checker.open(&known.path).map_err(unreadable)?;
-        if !known.state.is_of(&file.opened_as().meta) {
-            return Err(Trouble::Known(Now::Changed));
-        }
-        match content::are_equal(&asked.file, &file) {
-            Ok(Some(is_equal)) => Ok(is_equal),
-            Ok(None) => Err(Trouble::Known(Now::Changed)),
-            Err(error) => Err(unreadable(error)),
-        }
-    }
-}
-
-/// Which file could not be read.
-enum Trouble {
-    Asked(io::Error),
-    Known(Now),
-}
-
-/// A file that is asked for, and what was read of it so far.
-struct Asked {
-    file: OpenFile,
-    algorithm: Algorithm,
-    digest: Option<Digest>,
-    probe: Option<Probe>,
-}
-
-impl Asked {
-    fn open(path: &Path, algorithm: Algorithm) -> anyhow::Result<Self> {
-        let whole = paths::resolve(path)?;
-        let (folder, name) = whole
-            .parent()
-            .zip(whole.file_name())
-            .ok_or_else(|| io::Error::from(io::ErrorKind::IsADirectory))?;
-        Ok(Self {
-            file: Dir::open_root(folder)?.open_file(name, Links::Refuse)?,
-            algorithm,
-            digest: None,
-            probe: None,
-        })
-    }
-
-    fn digest(&mut self) -> Result<Digest, Trouble> {
-        if let Some(digest) = self.digest {
-            return Ok(digest);
-        }
-        let digest = content::digest_of(&self.file, self.algorithm)
-            .and_then(|digest| digest.ok_or_else(|| io::Error::other("it is changing")))
-            .map_err(Trouble::Asked)?;
-        self.digest = Some(digest);
-        Ok(digest)
-    }
-
-    fn probe(&mut self) -> Result<Option<Probe>, Trouble> {
-        if self.probe.is_none() {
-            self.probe = content::probe_of(&self.file).map_err(Trouble::Asked)?;
-        }
-        Ok(self.probe)
-    }
 }
 
 impl Now {
@@ -381,7 +183,7 @@ impl Found {
     fn answer(&self) -> &'static str {
         match (self.is_found(), self.unsure()) {
             (true, _) => "found",
-            (false, 0) => "not found",
+            (false, 0) if self.trouble.is_none() => "not found",
             (false, _) => "undetermined",
         }
     }
@@ -402,6 +204,9 @@ impl Found {
             let why = self.reasons().join(", ");
             format!("{files}{more} could be the same, which cannot be told ({why})")
         };
+        if let Some(why) = &self.trouble {
+            return format!("undetermined: cannot be read: {why}");
+        }
         match self.answer() {
             "found" if self.unsure() > 0 => format!("found; {}", unsure(" more")),
             "found" => "found".to_owned(),
@@ -412,6 +217,9 @@ impl Found {
 
     /// Why it cannot be told of how many files.
     fn reasons(&self) -> Vec<String> {
+        if let Some(why) = &self.trouble {
+            return vec![format!("cannot be read: {why}")];
+        }
         let mut counts = BTreeMap::<&str, u64>::new();
         for place in self.places.iter().filter(|place| !place.is_found) {
             *counts.entry(place.now.words()).or_default() += 1;
@@ -446,7 +254,7 @@ impl Totals {
 
 fn write(answer: &mut Writing<'_, '_>, wanted: &Wanted, found: &Found) -> anyhow::Result<()> {
     let (file, name) = match wanted {
-        Wanted::File(path, _) => (Cell::Path(path.clone()), escape(path)),
+        Wanted::File(path, _) | Wanted::Unseen(path, _) => (Cell::Path(path.clone()), escape(path)),
         Wanted::Digest(digest) => (Cell::Nothing, digest.to_hex()),
     };
     let digest = || {

@@ -249,8 +249,77 @@ fn bad_input_is_refused_in_one_sentence() {
     let line = env.run("find nowhere").refused(2);
     assert!(line.contains("nowhere: No such file"), "{line}");
     let line = env.run("find tree").refused(2);
-    assert!(line.contains("tree is not a file"), "{line}");
+    assert!(line.contains("tree: it is not a file"), "{line}");
     env.run("find").code(2);
+}
+
+/// One file that cannot be read does not keep the others from being answered.
+#[test]
+fn what_cannot_be_read_is_undetermined_beside_the_other_answers() {
+    let env = TestEnv::new();
+    env.file("tree/a", "same").file("tree/b", "same");
+    env.file("out/x", "same").file("out/locked", "same");
+    env.file("out/y", "emas").run("scan tree").ok();
+    env.chmod("out/locked", 0o000);
+    let asked = "out/x out/locked out/y";
+    let Some(run) = env.run_unprivileged(&format!("find {asked} --format json")) else {
+        skip!("cannot give up the right to read everything");
+    };
+    let run = run.code(3).complains("out/locked: Permission denied");
+    let document = run.json();
+    let answers: Vec<(&str, &str)> = document["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| {
+            (
+                row["file"].as_str().unwrap(),
+                row["answer"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    let expected = [
+        ("out/x", "found"),
+        ("out/x", "found"),
+        ("out/locked", "undetermined"),
+        ("out/y", "not found"),
+    ];
+    assert_eq!(answers, expected);
+    let reason = document["files"][2]["reason"].as_str().unwrap();
+    assert!(reason.contains("Permission denied"), "{reason}");
+    assert_eq!(document["totals"]["asked"], 3);
+    assert_eq!(document["totals"]["undetermined"], 1);
+    let Some(run) = env.run_unprivileged(&format!("find {asked}")) else {
+        unreachable!("it was possible before");
+    };
+    run.code(3)
+        .says("out/locked: undetermined: cannot be read: Permission denied")
+        .says("1 found, 1 not in the catalog, 1 undetermined");
+    env.run_unprivileged(&format!("find {asked} --format csv"))
+        .unwrap()
+        .code(3)
+        .says("not found");
+}
+
+#[test]
+fn a_file_that_is_not_there_does_not_keep_others_from_being_answered() {
+    let env = TestEnv::new();
+    env.file("tree/a", "same")
+        .file("out/x", "same")
+        .run("scan tree")
+        .ok();
+    let run = env.run("find nowhere out/x tree --format json").code(2);
+    let run = run
+        .complains("nowhere: No such file")
+        .complains("tree: it is not a file");
+    let document = run.json();
+    let rows = document["files"].as_array().unwrap();
+    let answers: Vec<_> = rows
+        .iter()
+        .map(|row| row["answer"].as_str().unwrap())
+        .collect();
+    assert_eq!(answers, ["undetermined", "found", "undetermined"]);
+    assert_eq!(document["totals"]["found"], 1);
 }
 
 #[test]

@@ -69,7 +69,8 @@ pub(crate) struct UniqueArgs {
 /// Look for files in the catalog by their content
 ///
 /// The files may lie anywhere, also outside all roots. A file in the catalog that could be the same
-/// but was never read is read now. Exit code 0 when all are found, 1 otherwise.
+/// but was never read is read now. Exit code 0 when all are found, 1 otherwise, 2 when a FILE is
+/// not there, 3 when one cannot be read.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
