@@ -142,21 +142,46 @@ fn similar_folders_as_json() {
     "by":"count","generated_at":"now","kind":"similar","not_compared":{"exclude":[],"larger_than":null,"left_out_by_scans":false,"smaller_than":null},
     "pairs":[
     {"bytes_in_both":9000,"bytes_in_either":9000,"contents_in_both":2,"contents_in_either":2,"differences":{"changed":[],"only_left":[],"only_right":[]},
-    "left":{"bytes":9000,"contained":100.0,"contents":2,"files":2,"gaps":[],"only_bytes":0,"only_contents":0,"only_files":0,"path":"/tree/music","undetermined_files":0},
-    "right":{"bytes":9000,"contained":100.0,"contents":2,"files":2,"gaps":[],"only_bytes":0,"only_contents":0,"only_files":0,"path":"/tree/old","undetermined_files":0},
+    "left":{"bytes":9000,"contained":100.0,"content_bytes":9000,"contents":2,"files":2,"gaps":[],"only_bytes":0,"only_content_bytes":0,"only_contents":0,"only_files":0,"path":"/tree/music","undetermined_files":0},
+    "right":{"bytes":9000,"contained":100.0,"content_bytes":9000,"contents":2,"files":2,"gaps":[],"only_bytes":0,"only_content_bytes":0,"only_contents":0,"only_files":0,"path":"/tree/old","undetermined_files":0},
     "similarity":100.0},
     {"bytes_in_both":6000,"bytes_in_either":6016,"contents_in_both":3,"contents_in_either":5,"differences":{"changed":[
     {"left":{"mtime":"2022-01-08T00:00:00.000000000Z","size":5},
     "path":"notes.txt","right":{"mtime":"2024-10-04T00:00:00.000000000Z","size":11}}],"only_left":[],"only_right":[]},
-    "left":{"bytes":6005,"contained":75.0,"contents":4,"files":4,"gaps":[],"only_bytes":5,"only_contents":1,"only_files":1,"path":"/tree/backup","undetermined_files":0},
-    "right":{"bytes":6011,"contained":75.0,"contents":4,"files":4,"gaps":[],"only_bytes":11,"only_contents":1,"only_files":1,"path":"/tree/photos","undetermined_files":0},
+    "left":{"bytes":6005,"contained":75.0,"content_bytes":6005,"contents":4,"files":4,"gaps":[],"only_bytes":5,"only_content_bytes":5,"only_contents":1,"only_files":1,"path":"/tree/backup","undetermined_files":0},
+    "right":{"bytes":6011,"contained":75.0,"content_bytes":6011,"contents":4,"files":4,"gaps":[],"only_bytes":11,"only_content_bytes":11,"only_contents":1,"only_files":1,"path":"/tree/photos","undetermined_files":0},
     "similarity":60.0},
     {"bytes_in_both":600,"bytes_in_either":600,"contents_in_both":1,"contents_in_either":1,"differences":{"changed":[],"only_left":[],"only_right":[]},
-    "left":{"bytes":600,"contained":100.0,"contents":1,"files":1,"gaps":[],"only_bytes":0,"only_contents":0,"only_files":0,"path":"/tree/linked","undetermined_files":0},
-    "right":{"bytes":600,"contained":100.0,"contents":1,"files":1,"gaps":[],"only_bytes":0,"only_contents":0,"only_files":0,"path":"/tree/links","undetermined_files":0},
+    "left":{"bytes":600,"contained":100.0,"content_bytes":600,"contents":1,"files":1,"gaps":[],"only_bytes":0,"only_content_bytes":0,"only_contents":0,"only_files":0,"path":"/tree/linked","undetermined_files":0},
+    "right":{"bytes":600,"contained":100.0,"content_bytes":600,"contents":1,"files":1,"gaps":[],"only_bytes":0,"only_content_bytes":0,"only_contents":0,"only_files":0,"path":"/tree/links","undetermined_files":0},
     "similarity":100.0}],"schema":1,"threshold":60,"totals":{"complete":true,"crowded_folders":0,"pairs":3},
     "unfinished_scans":0}
     "#);
+}
+
+/// Three equal files are three files, and as many bytes.
+#[test]
+fn bytes_only_here_are_those_of_the_files_only_here() {
+    let env = TestEnv::new();
+    for top in ["tree/x", "tree/y"] {
+        env.random(format!("{top}/1"), 1, 5000)
+            .random(format!("{top}/2"), 2, 6000);
+    }
+    for name in ["tree/x/a", "tree/x/b", "tree/x/c"] {
+        env.random(name, 3, 10_000);
+    }
+    env.run("scan tree").ok();
+    env.run("folders --similar")
+        .ok()
+        .says("66.7 % of it is in the other; 3 files only here, 29.3 KiB");
+    let left = json(&env, "--similar")["pairs"][0]["left"].clone();
+    assert_eq!(left["only_bytes"], 30_000);
+    assert_eq!(left["only_content_bytes"], 10_000);
+    env.run("folders --similar --format csv")
+        .ok()
+        .says("left_only_files,left_only_bytes,")
+        .says(",5,3,30000,0,");
+    check_pairs(&env, 50, false);
 }
 
 #[test]

@@ -21,7 +21,7 @@ const GROUP_COLUMNS: [&str; 9] = [
     "as_of_scan",
 ];
 
-const PAIR_COLUMNS: [&str; 19] = [
+const PAIR_COLUMNS: [&str; 21] = [
     "pair",
     "similarity",
     "contents_in_both",
@@ -33,12 +33,14 @@ const PAIR_COLUMNS: [&str; 19] = [
     "left_contained",
     "left_files",
     "left_only_files",
+    "left_only_bytes",
     "left_undetermined",
     "right",
     "right_b64",
     "right_contained",
     "right_files",
     "right_only_files",
+    "right_only_bytes",
     "right_undetermined",
     "as_of_scan",
 ];
@@ -123,7 +125,12 @@ impl<W: Write> Rows<W> {
                 let all = side.all.weight(measure);
                 cells.extend(self.path(path));
                 cells.push(percent(all - side.only.weight(measure), all));
-                let counts = [side.files, side.only_files, side.undetermined];
+                let counts = [
+                    side.files,
+                    side.only_files,
+                    side.only_bytes,
+                    side.undetermined,
+                ];
                 cells.extend(counts.map(|count| count.to_string()));
             }
             cells.push(self.as_of_scan.clone());

@@ -200,7 +200,7 @@ impl<W: Write> Table<W> {
             count => format!(
                 "{} only here, {}",
                 counted(count, "file", "files"),
-                self.size(side.only.bytes)
+                self.size(side.only_bytes)
             ),
         };
         let line = format!("{contained} of it is in the other; {only}");

@@ -53,7 +53,9 @@ fn pair() -> FolderPair {
                     all: overlap(3, 3100),
                     only: overlap(1, 100),
                     files: 4,
+                    bytes: 5100,
                     only_files: 1,
+                    only_bytes: 100,
                     undetermined: 1,
                     gaps,
                 },
@@ -63,6 +65,7 @@ fn pair() -> FolderPair {
                 Side {
                     all: overlap(2, 3000),
                     files: 2,
+                    bytes: 3000,
                     ..Side::default()
                 },
             ),
@@ -316,8 +319,8 @@ fn csv_has_a_row_per_folder_or_pair() {
     let row = pairs.lines().nth(1).unwrap();
     assert_eq!(
         row,
-        "1,66.7,2,3,3000,3100,/home/ann/photos,,66.7,4,1,1,/backup/caf\u{fffd},L2JhY2t1cC9jYWbp,\
-         100.0,2,0,0,12"
+        "1,66.7,2,3,3000,3100,/home/ann/photos,,66.7,4,1,100,1,/backup/caf\u{fffd},L2JhY2t1cC9jYWbp,\
+         100.0,2,0,0,0,12"
     );
 }
 
