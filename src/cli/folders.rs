@@ -195,6 +195,7 @@ impl Inquiry<'_> {
             all: found.pairs.len() as u64,
             is_complete: found.is_complete,
             crowded: found.crowded,
+            undetermined: found.undetermined,
         })
     }
 

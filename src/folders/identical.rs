@@ -58,12 +58,13 @@ impl Forest {
     /// groups add up.
     pub fn identical(&self, wanted: impl Fn(Node) -> bool) -> IdenticalGroups {
         let sums = self.sums();
+        let (groups, has_equal) = self.equal_folders(&sums, &wanted);
         let mut result = IdenticalGroups {
-            left_out: self.left_out(&sums, &wanted),
+            left_out: self.left_out(&sums, &has_equal, &wanted),
             ..IdenticalGroups::default()
         };
         let mut gone = vec![false; self.len()];
-        for mut group in self.equal_folders(&sums, wanted) {
+        for mut group in groups {
             group.retain(|&node| !gone[node as usize]);
             if group.len() < 2 {
                 continue;
@@ -89,21 +90,29 @@ impl Forest {
         result
     }
 
-    /// Folders of which something is not known, save those that have a file
-    /// that nothing else equals.
-    fn left_out(&self, sums: &[Sum], wanted: impl Fn(Node) -> bool) -> LeftOut {
+    /// Folders of which something is not known, or which may equal one of
+    /// those, save the ones that have a known equal, or a file that nothing
+    /// else equals.
+    fn left_out(&self, sums: &[Sum], has_equal: &[bool], wanted: impl Fn(Node) -> bool) -> LeftOut {
         let mut left_out = LeftOut::default();
         for (node, sum) in (0..).zip(sums) {
-            let gaps = self.gaps(node);
-            if !gaps.is_none() && !sum.is_unique && wanted(node) {
-                left_out.add(gaps);
+            let doubts = self.doubts(node);
+            let is_known = sum.is_unique || has_equal[node as usize];
+            if !doubts.is_none() && !is_known && wanted(node) {
+                left_out.add(doubts);
             }
         }
         left_out
     }
 
-    /// Folders with equal keys, those above before those below.
-    fn equal_folders(&self, sums: &[Sum], wanted: impl Fn(Node) -> bool) -> Vec<Vec<Node>> {
+    /// Folders with equal keys, those above before those below; and of every
+    /// folder whether it has an equal that does not lie in it or above it.
+    fn equal_folders(
+        &self,
+        sums: &[Sum],
+        wanted: impl Fn(Node) -> bool,
+    ) -> (Vec<Vec<Node>>, Vec<bool>) {
+        let mut has_equal = vec![false; self.len()];
         let mut keyed: Vec<(u128, Node)> = (0..)
             .zip(sums)
             .filter(|&(node, sum)| self.gaps(node).is_none() && sum.bytes > 0)
@@ -112,8 +121,15 @@ impl Forest {
         keyed.sort_unstable();
         let mut groups: Vec<Vec<Node>> = keyed
             .chunk_by(|a, b| a.0 == b.0)
-            .map(|same| self.topmost(same))
-            .filter(|group| group.len() > 1 && group.iter().any(|&node| wanted(node)))
+            .map(|same| (same, self.topmost(same)))
+            .filter(|(_, group)| group.len() > 1)
+            .inspect(|(same, _)| {
+                for &(_, node) in *same {
+                    has_equal[node as usize] = true;
+                }
+            })
+            .map(|(_, group)| group)
+            .filter(|group| group.iter().any(|&node| wanted(node)))
             .collect();
         // What lies above has more files, or as many in more folders.
         groups.sort_by_key(|group| {
@@ -121,7 +137,7 @@ impl Forest {
             let folders = sums[group[0] as usize].folders;
             (Reverse((files, folders)), group[0])
         });
-        groups
+        (groups, has_equal)
     }
 
     /// The folders of one key without those that lie in another of them: a

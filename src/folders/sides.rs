@@ -21,7 +21,9 @@ pub struct Side {
     pub only_files: u64,
     /// Bytes of those.
     pub only_bytes: u64,
-    /// Those whose content is undetermined; they count as different.
+    /// Those that are not known to be in the other, and may be: their content
+    /// is undetermined, or may be that of a file that was not read. They count
+    /// as different.
     pub undetermined: u64,
     /// What else is not known of it.
     pub gaps: Gaps,
@@ -74,7 +76,7 @@ impl<'a> Comparer<'a> {
                 side.only_files += 1;
                 side.only_bytes = side.only_bytes.saturating_add(size);
             }
-            side.undetermined += u64::from(!self.forest.is_certain(content));
+            side.undetermined += u64::from(is_only && self.forest.is_doubtful(content));
             if self.seen.mark(content) {
                 let one = Overlap {
                     contents: 1,

@@ -129,7 +129,8 @@ fn what_is_rotten_proves_nothing() {
         "{few}"
     );
     let run = env.run("folders").ok();
-    run.says("no duplicate folders found").says("undetermined");
+    run.says("no duplicate folders found")
+        .says("2 folders are undetermined");
 }
 
 #[test]

@@ -154,7 +154,7 @@ fn similar_folders_as_json() {
     {"bytes_in_both":600,"bytes_in_either":600,"contents_in_both":1,"contents_in_either":1,"differences":{"changed":[],"only_left":[],"only_right":[]},
     "left":{"bytes":600,"contained":100.0,"content_bytes":600,"contents":1,"files":1,"gaps":[],"only_bytes":0,"only_content_bytes":0,"only_contents":0,"only_files":0,"path":"/tree/linked","undetermined_files":0},
     "right":{"bytes":600,"contained":100.0,"content_bytes":600,"contents":1,"files":1,"gaps":[],"only_bytes":0,"only_content_bytes":0,"only_contents":0,"only_files":0,"path":"/tree/links","undetermined_files":0},
-    "similarity":100.0}],"schema":1,"threshold":60,"totals":{"complete":true,"crowded_folders":0,"pairs":3},
+    "similarity":100.0}],"schema":1,"threshold":60,"totals":{"complete":true,"crowded_folders":0,"pairs":3,"undetermined":{"filtered":0,"folders":0,"not_listed":0,"with_undetermined_files":0,"with_unreadable_paths":0}},
     "unfinished_scans":0}
     "#);
 }
@@ -356,6 +356,51 @@ fn what_cannot_be_read_is_never_called_identical() {
     env.run("folders --similar")
         .ok()
         .says("1 file undetermined, counted as different");
+}
+
+/// Both sides of a doubt are in doubt: the files that were not read, and those
+/// that may equal them.
+#[test]
+fn what_may_equal_something_offline_is_undetermined() {
+    let env = TestEnv::new();
+    for (seed, name) in (0..).zip(["1", "2", "3"]) {
+        env.random(format!("a/{name}"), seed, 900 + 1000 * seed as usize);
+    }
+    env.run("scan a").ok();
+    for name in ["1", "2", "3"] {
+        env.copy(format!("a/{name}"), format!("b/{name}"));
+    }
+    env.rename("a", "away").run("scan b").ok();
+    let unique = env.run("unique --format json").ok().json();
+    assert_eq!(unique["totals"]["undetermined_files"], 6, "{unique}");
+    let identical = json(&env, "");
+    assert_eq!(
+        groups(&identical, Path::new("/")),
+        Vec::<Vec<String>>::new()
+    );
+    let reasons = &identical["totals"]["undetermined"];
+    assert_eq!(reasons["folders"], 2);
+    assert_eq!(reasons["with_undetermined_files"], 2);
+    env.run("folders").ok().says("2 folders are undetermined");
+    let similar = json(&env, "--similar");
+    assert_eq!(similar["totals"]["pairs"], 0);
+    assert_eq!(similar["totals"]["undetermined"]["folders"], 2);
+    env.run("folders --similar")
+        .ok()
+        .says("2 folders are undetermined: they may have more in common with others than is known")
+        .says("2 with undetermined files");
+    // A copy that is known is known, whatever the third one is.
+    for name in ["1", "2", "3"] {
+        env.copy(format!("b/{name}"), format!("c/{name}"));
+    }
+    env.run("scan c").ok();
+    let found = json(&env, "");
+    assert_eq!(groups(&found, &env.path("")), [vec!["b", "c"]]);
+    assert_eq!(found["totals"]["undetermined"]["folders"], 1);
+    env.rename("away", "a").run("scan a b c").ok();
+    let found = json(&env, "");
+    assert_eq!(groups(&found, &env.path("")), [vec!["a", "b", "c"]]);
+    assert_eq!(found["totals"]["undetermined"]["folders"], 0);
 }
 
 #[test]

@@ -153,11 +153,11 @@ impl<W: Write> Rows<W> {
             let [left, right] = &differences.only;
             for file in left {
                 let states = [Some((file.size, file.mtime_ns)), None];
-                self.difference(&shared, "only_left", &file.path, states, !file.is_certain)?;
+                self.difference(&shared, "only_left", &file.path, states, file.is_doubtful)?;
             }
             for file in right {
                 let states = [None, Some((file.size, file.mtime_ns))];
-                self.difference(&shared, "only_right", &file.path, states, !file.is_certain)?;
+                self.difference(&shared, "only_right", &file.path, states, file.is_doubtful)?;
             }
             for file in &differences.changed {
                 let ([left, right], [then, now]) = (file.sizes, file.mtimes_ns);

@@ -9,7 +9,7 @@ use super::{
     FolderAnswer, FolderGroup, FolderPair, FolderReport, FolderScope, FolderTotals, Similar,
     per_mille,
 };
-use crate::folders::{ChangedFile, Differences, Gaps, Measure, NamedFile, Side};
+use crate::folders::{ChangedFile, Differences, Gaps, LeftOut, Measure, NamedFile, Side};
 use crate::report::encode::{rfc3339, rfc3339_nanos};
 use crate::report::json::{AsOfJson, PathJson, write_value};
 
@@ -160,19 +160,24 @@ struct LeftOutJson {
 
 impl TotalsJson {
     fn new(totals: &FolderTotals) -> Self {
-        let left_out = totals.left_out;
         Self {
             groups: totals.groups,
             folders: totals.folders,
             reclaimable: totals.reclaimable,
             linked_groups: totals.linked,
-            undetermined: LeftOutJson {
-                folders: left_out.folders,
-                with_undetermined_files: left_out.undetermined,
-                with_unreadable_paths: left_out.unreadable,
-                not_listed: left_out.unlisted,
-                filtered: left_out.filtered,
-            },
+            undetermined: LeftOutJson::new(totals.left_out),
+        }
+    }
+}
+
+impl LeftOutJson {
+    fn new(left_out: LeftOut) -> Self {
+        Self {
+            folders: left_out.folders,
+            with_undetermined_files: left_out.undetermined,
+            with_unreadable_paths: left_out.unreadable,
+            not_listed: left_out.unlisted,
+            filtered: left_out.filtered,
         }
     }
 }
@@ -282,7 +287,7 @@ impl<'a> OnlyJson<'a> {
             path: PathJson::new(&file.path),
             size: file.size,
             mtime: rfc3339_nanos(file.mtime_ns),
-            undetermined: !file.is_certain,
+            undetermined: file.is_doubtful,
         }
     }
 }
@@ -320,6 +325,7 @@ struct SimilarTotalsJson {
     pairs: u64,
     complete: bool,
     crowded_folders: u64,
+    undetermined: LeftOutJson,
 }
 
 impl SimilarTotalsJson {
@@ -328,6 +334,7 @@ impl SimilarTotalsJson {
             pairs: similar.all,
             complete: similar.is_complete,
             crowded_folders: similar.crowded,
+            undetermined: LeftOutJson::new(similar.undetermined),
         }
     }
 }

@@ -114,6 +114,8 @@ pub struct Similar {
     pub is_complete: bool,
     /// Folders that are paired only with the first of many equal ones.
     pub crowded: u64,
+    /// Folders that may have more in common with others than is known.
+    pub undetermined: LeftOut,
 }
 
 /// Two folders that hold partly the same.

@@ -11,7 +11,7 @@ use super::{
     FolderAnswer, FolderGroup, FolderPair, FolderReport, FolderScope, FolderTotals, Identical,
     Similar, per_mille,
 };
-use crate::folders::{ChangedFile, Differences, Gaps, NamedFile, Side};
+use crate::folders::{ChangedFile, Differences, Gaps, LeftOut, NamedFile, Side};
 use crate::model::Timestamp;
 use crate::report::Style;
 use crate::report::text::{
@@ -98,19 +98,16 @@ impl<W: Write> Table<W> {
                 "{groups} nothing: hard links keep the files alive"
             )?;
         }
-        self.left_out(totals)
+        let meaning = "neither known duplicate nor known unique";
+        self.left_out(&totals.left_out, meaning)
     }
 
-    fn left_out(&mut self, totals: &FolderTotals) -> io::Result<()> {
-        let left_out = totals.left_out;
+    fn left_out(&mut self, left_out: &LeftOut, meaning: &str) -> io::Result<()> {
         if left_out.folders == 0 {
             return Ok(());
         }
         let folders = counted(left_out.folders, "folder is", "folders are");
-        writeln!(
-            self.out,
-            "{folders} undetermined: neither known duplicate nor known unique"
-        )?;
+        writeln!(self.out, "{folders} undetermined: {meaning}")?;
         let reasons = [
             (left_out.undetermined, "with undetermined files", "scan"),
             (left_out.unreadable, "with unreadable paths", "errors"),
@@ -167,7 +164,8 @@ impl<W: Write> Table<W> {
                 "    a higher threshold, --min-size or --exclude makes them fewer"
             )?;
         }
-        Ok(())
+        let meaning = "they may have more in common with others than is known";
+        self.left_out(&similar.undetermined, meaning)
     }
 
     fn pair(&mut self, pair: &FolderPair, similar: &Similar) -> io::Result<()> {
@@ -241,10 +239,10 @@ impl<W: Write> Table<W> {
 
     fn only(&mut self, file: &NamedFile) -> io::Result<()> {
         let size = self.size(file.size);
-        let mark = if file.is_certain {
-            ""
-        } else {
+        let mark = if file.is_doubtful {
             "undetermined: "
+        } else {
+            ""
         };
         let name = self.shortened(22 + mark.len(), &file.path);
         writeln!(self.out, "        {size:>12}  {mark}{name}")

@@ -86,6 +86,7 @@ fn similar(pairs: Vec<FolderPair>, measure: Measure) -> FolderReport {
             pairs,
             is_complete: true,
             crowded: 0,
+            undetermined: LeftOut::default(),
         }),
     }
 }
@@ -181,6 +182,7 @@ fn detailed() -> FolderPair {
         path: path.into(),
         content: 1,
         is_certain,
+        is_doubtful: !is_certain,
         size: 100,
         mtime_ns: 1_714_564_800_000_000_042,
     };
