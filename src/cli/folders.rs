@@ -146,13 +146,17 @@ impl Inquiry<'_> {
         };
         let mut groups = Vec::new();
         for group in &found.groups[..self.shown(found.groups.len())] {
-            let ids = group.folders.iter().map(|&node| forest.id(node));
-            let paths: Result<_, _> = ids.map(|id| places.path(id)).collect();
+            let mut named = |nodes: &[Node]| -> anyhow::Result<_> {
+                let ids = nodes.iter().map(|&node| forest.id(node));
+                let paths: Result<_, _> = ids.map(|id| places.path(id)).collect();
+                Ok(paths.map_err(|error| self.context.at_catalog(error))?)
+            };
             groups.push(FolderGroup {
                 files: group.files,
                 bytes: group.bytes,
                 reclaimable: group.reclaimable,
-                paths: paths.map_err(|error| self.context.at_catalog(error))?,
+                paths: named(&group.folders)?,
+                aliases: named(&group.aliases)?,
             });
         }
         Ok(Identical {

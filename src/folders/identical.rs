@@ -18,6 +18,10 @@ use super::keys::RandomKeys;
 pub struct IdenticalGroup {
     /// The folders, the one to keep first, the others by path.
     pub folders: Vec<Node>,
+    /// Folders that hold the very files of the one to keep, by path: hard
+    /// links of them all, or the same folder by another path. Deleting those
+    /// frees nothing, or deletes what was to stay.
+    pub aliases: Vec<Node>,
     /// Files in each.
     pub files: u64,
     /// Bytes in them.
@@ -32,8 +36,8 @@ pub struct IdenticalGroup {
 pub struct IdenticalGroups {
     /// The groups, those that free most first.
     pub groups: Vec<IdenticalGroup>,
-    /// Groups that are not shown, since they free nothing: their files are
-    /// hard links of each other, or have other names elsewhere.
+    /// Groups that are not shown, since they free nothing: their files are the
+    /// same ones under several names, or have other names elsewhere.
     pub linked: u64,
     /// Folders that could not be compared.
     pub left_out: LeftOut,
@@ -63,6 +67,7 @@ impl Forest {
             left_out: self.left_out(&sums, &has_equal, &wanted),
             ..IdenticalGroups::default()
         };
+        let keys = RandomKeys::default();
         let mut gone = vec![false; self.len()];
         for mut group in groups {
             group.retain(|&node| !gone[node as usize]);
@@ -74,7 +79,8 @@ impl Forest {
                 result.linked += 1;
                 continue;
             }
-            for &copy in &group[1..] {
+            let aliases = self.take_aliases(&mut group, &keys);
+            for &copy in group[1..].iter().chain(&aliases) {
                 let below = self.subtree(copy);
                 gone[below.start as usize..below.end as usize].fill(true);
             }
@@ -82,6 +88,7 @@ impl Forest {
                 files: self.files(group[0]).len() as u64,
                 bytes: sums[group[0] as usize].bytes,
                 folders: group,
+                aliases,
                 reclaimable,
             });
         }
@@ -193,6 +200,21 @@ impl Forest {
         let least = (0..group.len()).min_by_key(|&at| (own(&group[at]), at));
         group[..=least.unwrap_or(0)].rotate_right(1);
         self.freed(&group[1..])
+    }
+
+    /// Takes those folders out that hold the very copies of the first.
+    fn take_aliases(&self, group: &mut Vec<Node>, keys: &RandomKeys) -> Vec<Node> {
+        let key = |node: Node| {
+            let copies = self.copies(node).iter();
+            copies.fold(0_u128, |sum, copy| sum.wrapping_add(keys.of(copy)))
+        };
+        let kept = key(group[0]);
+        let is_alias = |&node: &Node| key(node) == kept;
+        let (aliases, others) = group[1..].iter().partition(|node| is_alias(node));
+        group.truncate(1);
+        let others: Vec<Node> = others;
+        group.extend(others);
+        aliases
     }
 
     /// Bytes of the copies that have all their names below `folders`.

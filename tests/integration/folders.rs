@@ -81,7 +81,7 @@ fn identical_folders_as_a_table() {
         /tree/photos/2024
 
     2 groups, 4 folders; keeping one of each frees 14.6 KiB
-    1 group more frees nothing: hard links keep the files alive
+    1 group more frees nothing: the same files under several names
     as of scan 1
     ");
     check_groups(&env, "");
@@ -95,10 +95,10 @@ fn identical_folders_as_json() {
     "generated_at":"now","groups":[
     {"bytes":9000,"files":2,"folders":2,"paths":[
     {"path":"/tree/music"},
-    {"path":"/tree/old"}],"reclaimable":9000},
+    {"path":"/tree/old"}],"reclaimable":9000,"same_files":[]},
     {"bytes":6000,"files":4,"folders":2,"paths":[
     {"path":"/tree/backup/2024"},
-    {"path":"/tree/photos/2024"}],"reclaimable":6000}],"kind":"identical","not_compared":{"exclude":[],"larger_than":null,"left_out_by_scans":false,"smaller_than":null},
+    {"path":"/tree/photos/2024"}],"reclaimable":6000,"same_files":[]}],"kind":"identical","not_compared":{"exclude":[],"larger_than":null,"left_out_by_scans":false,"smaller_than":null},
     "same_names":false,"schema":1,"totals":{"folders":4,"groups":2,"linked_groups":1,"reclaimable":15000,"undetermined":{"filtered":0,"folders":0,"not_listed":0,"with_undetermined_files":0,"with_unreadable_paths":0}},
     "unfinished_scans":0}
     "#);
@@ -182,6 +182,32 @@ fn bytes_only_here_are_those_of_the_files_only_here() {
         .says("left_only_files,left_only_bytes,")
         .says(",5,3,30000,0,");
     check_pairs(&env, 50, false);
+}
+
+/// A folder that is mounted twice is one folder.
+#[test]
+fn another_path_of_the_folder_to_keep_is_not_offered() {
+    let env = TestEnv::new();
+    for top in ["tree/a", "tree/c"] {
+        env.random(format!("{top}/1"), 1, 5000)
+            .random(format!("{top}/sub/2"), 2, 10_000);
+    }
+    env.folder("tree/b");
+    let script = "mount --bind tree/a tree/b; $DUPESCAN scan tree >&2
+                  $DUPESCAN folders --format json; exec $DUPESCAN folders >&2";
+    let Some(run) = env.run_with_mounts(script) else {
+        skip!("mounting is not permitted");
+    };
+    let run = run
+        .ok()
+        .complains("frees 14.6 KiB     2 folders    2 files, 14.6 KiB each");
+    let document = run.json();
+    assert_eq!(groups(&document, &env.path("tree")), [vec!["a", "c"]]);
+    let same = &document["groups"][0]["same_files"];
+    assert_eq!(exact_path(&same[0]), env.path("tree/b"));
+    assert_eq!(document["totals"]["folders"], 2);
+    assert_eq!(document["totals"]["linked_groups"], 0);
+    run.complains("the first's very files by other names, no copy of them:\n");
 }
 
 #[test]

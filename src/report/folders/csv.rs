@@ -89,7 +89,11 @@ impl<W: Write> Rows<W> {
     fn groups(&mut self, identical: &Identical) -> io::Result<()> {
         self.out.write_record(GROUP_COLUMNS).map_err(io_error)?;
         for (number, group) in (1_u64..).zip(&identical.groups) {
-            for (at, path) in group.paths.iter().enumerate() {
+            // The very files of the one to keep stay with it.
+            let paths = group.paths.iter().enumerate();
+            let paths = paths.map(|(at, path)| (at == 0, path));
+            let aliases = group.aliases.iter().map(|path| (true, path));
+            for (is_kept, path) in paths.chain(aliases) {
                 let [name, exact] = self.path(path);
                 let cells = [
                     number.to_string(),
@@ -97,7 +101,7 @@ impl<W: Write> Rows<W> {
                     group.files.to_string(),
                     group.bytes.to_string(),
                     group.reclaimable.to_string(),
-                    (at == 0).to_string(),
+                    is_kept.to_string(),
                     name,
                     exact,
                     self.as_of_scan.clone(),

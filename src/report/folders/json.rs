@@ -2,6 +2,7 @@
 //! in the report of duplicates.
 
 use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
 
 use serde::Serialize;
 
@@ -126,16 +127,19 @@ struct GroupJson<'a> {
     bytes: u64,
     reclaimable: u64,
     paths: Vec<PathJson<'a>>,
+    same_files: Vec<PathJson<'a>>,
 }
 
 impl<'a> GroupJson<'a> {
     fn new(group: &'a FolderGroup) -> Self {
+        let listed = |paths: &'a [PathBuf]| paths.iter().map(|path| PathJson::new(path)).collect();
         Self {
             folders: group.paths.len(),
             files: group.files,
             bytes: group.bytes,
             reclaimable: group.reclaimable,
-            paths: group.paths.iter().map(|path| PathJson::new(path)).collect(),
+            paths: listed(&group.paths),
+            same_files: listed(&group.aliases),
         }
     }
 }

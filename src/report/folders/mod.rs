@@ -80,6 +80,8 @@ pub struct FolderGroup {
     pub reclaimable: u64,
     /// The folders, the one to keep first.
     pub paths: Vec<PathBuf>,
+    /// Folders that hold the very files of the one to keep.
+    pub aliases: Vec<PathBuf>,
 }
 
 /// Sums over groups.

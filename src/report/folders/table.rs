@@ -22,6 +22,9 @@ const GAIN: Paint = AnsiColor::Green.on_default().bold();
 const STRONG: Paint = Paint::new().bold();
 const FAINT: Paint = Paint::new().dimmed();
 
+/// What is true of hard links and of a folder that is mounted twice.
+const ALIASES: &str = "the first's very files by other names, no copy of them";
+
 pub(super) fn write<W: Write>(report: &FolderReport, style: Style, out: W) -> io::Result<()> {
     write_in(TimeZone::system(), report, style, out)
 }
@@ -74,6 +77,12 @@ impl<W: Write> Table<W> {
         for path in &group.paths {
             self.path(4, path)?;
         }
+        if !group.aliases.is_empty() {
+            writeln!(self.out, "    {ALIASES}:")?;
+        }
+        for path in &group.aliases {
+            self.path(8, path)?;
+        }
         writeln!(self.out)
     }
 
@@ -95,7 +104,7 @@ impl<W: Write> Table<W> {
             let groups = counted(totals.linked, "group more frees", "groups more free");
             writeln!(
                 self.out,
-                "{groups} nothing: hard links keep the files alive"
+                "{groups} nothing: the same files under several names"
             )?;
         }
         let meaning = "neither known duplicate nor known unique";

@@ -15,6 +15,7 @@ fn group() -> FolderGroup {
             "/backup/ann/photos".into(),
             "/usb/\u{1b}[2Jodd\nname".into(),
         ],
+        aliases: Vec::new(),
     }
 }
 
@@ -145,7 +146,7 @@ fn what_is_not_known_or_not_shown_is_told() {
 
     9 groups, 3 folders; keeping one of each frees 14.0 MiB
     showing 1 of 9 groups
-    2 groups more free nothing: hard links keep the files alive
+    2 groups more free nothing: the same files under several names
     8 folders are undetermined: neither known duplicate nor known unique
         1 with undetermined files (see dupescan scan)
         2 with unreadable paths (see dupescan errors)
