@@ -185,6 +185,14 @@ fn programs_get_an_object_a_line() {
             );
         }
     }
+    // From the first look on.
+    for event in named("progress") {
+        let is_reading = event["stage"] == "hash" && event["bytes_hashed"].as_u64() > Some(0);
+        assert!(
+            !is_reading || event["bytes_per_second"].as_u64() > Some(0),
+            "{event}"
+        );
+    }
     let end = events.last().unwrap();
     assert_eq!(end["event"], "progress.end");
     assert_eq!(end["files"], 16);
