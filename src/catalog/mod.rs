@@ -2,6 +2,7 @@
 //! The only place with SQL. One connection writes ([`Writer`], or a
 //! maintenance command that holds the [`Lock`]); any number read.
 
+mod absences;
 mod apply;
 mod audits;
 mod backup;

@@ -22,6 +22,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/003_top_folders.sql"),
     include_str!("migrations/004_short_files.sql"),
     include_str!("migrations/005_rot.sql"),
+    include_str!("migrations/006_absences.sql"),
 ];
 
 /// Creates the tables in a new file, or runs the steps an older one lacks. A

@@ -88,6 +88,7 @@ impl TestFile<'_> {
             ino: self.ino,
             keeps_digest: false,
             replaces,
+            returns: replaces.is_none(),
             sample: None,
         }
     }

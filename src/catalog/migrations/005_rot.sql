@@ -7,7 +7,7 @@ CREATE TABLE rot (
     found_at INTEGER NOT NULL,
     mtime_ns INTEGER NOT NULL,
     ctime_ns INTEGER NOT NULL,
-    digest   BLOB    NOT NULL,
+    digest   BLOB    NOT NULL CHECK (length(digest) IN (32, 64)),
     PRIMARY KEY (folder, name),
     FOREIGN KEY (folder, name) REFERENCES files ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;

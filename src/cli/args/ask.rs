@@ -137,8 +137,8 @@ pub(crate) enum ExportFormat {
 
 /// Show the scans over time, or what came and went between two of them
 ///
-/// Files that changed in place are counted per scan, not listed. A file that vanished and came back
-/// counts as there all the time, and what was purged is not known any more.
+/// Files that changed in place are counted per scan, not listed. What was purged is not known any
+/// more.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
