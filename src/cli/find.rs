@@ -16,7 +16,7 @@ use super::exit::{self, Exit};
 use super::report;
 use crate::catalog::{CatalogError, Lookup};
 use crate::model::{Algorithm, Digest};
-use crate::report::text::{counted, escape, grouped};
+use crate::report::text::{counted, grouped};
 use crate::report::{Cell, Column};
 
 const COLUMNS: &[Column] = &[
@@ -254,20 +254,20 @@ impl Totals {
 
 fn write(answer: &mut Writing<'_, '_>, wanted: &Wanted, found: &Found) -> anyhow::Result<()> {
     let (file, name) = match wanted {
-        Wanted::File(path, _) | Wanted::Unseen(path, _) => (Cell::Path(path.clone()), escape(path)),
-        Wanted::Digest(digest) => (Cell::Nothing, digest.to_hex()),
+        Wanted::File(path, _) | Wanted::Unseen(path, _) => (Cell::Path(path.clone()), path.clone()),
+        Wanted::Digest(digest) => (Cell::Nothing, digest.to_hex().into()),
     };
     let digest = || {
         found
             .digest
             .map_or(Cell::Nothing, |digest| Cell::text(digest.to_hex()))
     };
-    answer.line(&format!("{name}: {}", found.sentence()))?;
+    answer.path_line("", &name, &format!(": {}", found.sentence()))?;
     for place in &found.places {
         let path = &place.known.path;
         if answer.has_room() {
             let mark = place.mark().map(|mark| format!(" ({mark})"));
-            answer.line(&format!("    {}{}", escape(path), mark.unwrap_or_default()))?;
+            answer.path_line("    ", path, &mark.unwrap_or_default())?;
         }
         let reason = match &place.now {
             Now::Unreadable(why) => Cell::text(why.clone()),
