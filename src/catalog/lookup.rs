@@ -5,7 +5,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use rusqlite::{Params, Row};
+use rusqlite::{Params, Row, params};
 
 use super::groups::absolute;
 use super::records::FileState;
@@ -121,6 +121,25 @@ impl Lookup {
     }
 }
 
+impl ReadOnly {
+    /// The digests of live files that begin with these hexadecimal digits, at
+    /// most `limit` of them.
+    pub fn digests_beginning(&self, hex: &str, limit: u32) -> Result<Vec<Digest>, CatalogError> {
+        let mut statement = self.connection.prepare(
+            "SELECT DISTINCT digest FROM files
+              WHERE removed_in IS NULL AND digest IS NOT NULL
+                AND substr(hex(digest), 1, length(?1)) = upper(?1)
+              LIMIT ?2",
+        )?;
+        let mut rows = statement.query(params![hex, limit])?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            found.extend(rows::digest(row, 0)?);
+        }
+        Ok(found)
+    }
+}
+
 fn known_row(row: &Row<'_>) -> rusqlite::Result<(FolderId, OsString, Known)> {
     let known = Known {
         path: PathBuf::new(),
@@ -169,5 +188,27 @@ mod tests {
         assert_eq!(names(lookup.of_size(99)), [""; 0]);
         assert_eq!(names(lookup.of_digest(&digest)), ["/r/c"]);
         assert_eq!(lookup.unread(), 1);
+    }
+
+    #[test]
+    fn digests_are_found_by_their_beginning() {
+        let bed = Bed::new();
+        bed.scan(
+            "/r",
+            &[
+                file("a", 10, 1).content(0x12),
+                file("b", 10, 2).content(0x12),
+                file("c", 20, 3).content(0x13),
+                file("gone", 20, 4).content(0x14),
+            ],
+        );
+        bed.remove("/r", &[], &["gone"]);
+        let count = |hex: &str| bed.reader().digests_beginning(hex, 9).unwrap().len();
+        assert_eq!(
+            (count("12121"), count("1"), count("14"), count("2")),
+            (1, 2, 0, 0)
+        );
+        let found = bed.reader().digests_beginning("1313", 1).unwrap();
+        assert_eq!(found, [Digest::from_bytes(&[0x13; 32]).unwrap()]);
     }
 }

@@ -14,10 +14,14 @@ use super::check::Checker;
 use super::context::Context;
 use super::exit::{self, Exit};
 use super::report;
-use crate::catalog::{CatalogError, Lookup};
+use crate::catalog::{CatalogError, Lookup, ReadOnly};
 use crate::model::{Algorithm, Digest};
 use crate::report::text::{counted, grouped};
 use crate::report::{Cell, Column};
+
+/// Fewest digits that stand for a digest: that two of a catalog begin with the
+/// same twelve is not to be expected, and told where it happens.
+const LEAST_DIGITS: usize = 12;
 
 const COLUMNS: &[Column] = &[
     Column::hidden("file"),
@@ -45,12 +49,12 @@ pub(super) fn run(context: &Context, args: &FindArgs) -> anyhow::Result<Exit> {
     let header = report::header(&catalog).map_err(at_catalog)?;
     let algorithm = catalog.algorithm().map_err(at_catalog)?;
     let roots = catalog.roots().map_err(at_catalog)?;
-    let wanted = wanted(args, algorithm)?;
+    let wanted = wanted(args, algorithm, &catalog)?;
     let (mut sizes, mut digests) = (Vec::new(), Vec::new());
     for one in &wanted {
         match one {
             Wanted::File(_, size) => sizes.push(*size),
-            Wanted::Unseen(..) => {}
+            Wanted::Unseen(..) | Wanted::NoDigest(_) => {}
             // Empty files are known by their size.
             Wanted::Digest(digest) if *digest == algorithm.digest_of_nothing() => sizes.push(0),
             Wanted::Digest(digest) => digests.push(*digest),
@@ -76,10 +80,14 @@ pub(super) fn run(context: &Context, args: &FindArgs) -> anyhow::Result<Exit> {
     })
 }
 
-fn wanted(args: &FindArgs, algorithm: Algorithm) -> anyhow::Result<Vec<Wanted>> {
+fn wanted(
+    args: &FindArgs,
+    algorithm: Algorithm,
+    catalog: &ReadOnly,
+) -> anyhow::Result<Vec<Wanted>> {
     let mut wanted: Vec<Wanted> = args.files.iter().map(|path| stat(path)).collect();
     for hex in &args.digest {
-        wanted.push(Wanted::Digest(parse_digest(hex, algorithm)?));
+        wanted.push(digest_of(hex, algorithm, catalog)?);
     }
     // With nothing to answer it is a mistake, and no answer.
     match wanted.first() {
@@ -116,23 +124,42 @@ fn end_of(wanted: &Wanted, found: &Found) -> Exit {
     }
 }
 
-fn parse_digest(hex: &str, algorithm: Algorithm) -> anyhow::Result<Digest> {
+/// The digest that was typed, or the only one in the catalog that begins so.
+fn digest_of(hex: &str, algorithm: Algorithm, catalog: &ReadOnly) -> anyhow::Result<Wanted> {
     let digits = 2 * algorithm.digest_len();
-    let bytes: Option<Vec<u8>> = (hex.len() == digits && hex.is_ascii())
-        .then(|| {
-            (0..digits)
-                .step_by(2)
-                .map(|at| u8::from_str_radix(&hex[at..at + 2], 16).ok())
-                .collect()
-        })
-        .flatten();
-    let digest = bytes.and_then(|bytes| Digest::from_bytes(&bytes));
-    digest.ok_or_else(|| {
-        exit::usage(format_args!(
+    let is_hex = !hex.is_empty() && hex.bytes().all(|digit| digit.is_ascii_hexdigit());
+    // As long as another algorithm makes them, it is no beginning.
+    let is_other = hex.len() == 64 && digits != 64;
+    if !is_hex || is_other || !(LEAST_DIGITS..=digits).contains(&hex.len()) {
+        return Err(exit::usage(format_args!(
             "invalid value '{hex}' from --digest: expected {digits} hexadecimal digits, as \
-             {algorithm} makes them"
-        ))
-    })
+             {algorithm} makes them, or the first {LEAST_DIGITS} and more of them"
+        )));
+    }
+    if let Some(digest) = whole_digest(hex).filter(|_| hex.len() == digits) {
+        return Ok(Wanted::Digest(digest));
+    }
+    let nothing = algorithm.digest_of_nothing();
+    let mut known = catalog.digests_beginning(hex, 2)?;
+    if nothing.to_hex().starts_with(&hex.to_ascii_lowercase()) {
+        known.push(nothing);
+    }
+    match known.as_slice() {
+        [] => Ok(Wanted::NoDigest(hex.to_ascii_lowercase())),
+        [digest] => Ok(Wanted::Digest(*digest)),
+        _ => Err(exit::usage(format_args!(
+            "invalid value '{hex}' from --digest: several digests begin so, and more digits tell \
+             which is meant"
+        ))),
+    }
+}
+
+fn whole_digest(hex: &str) -> Option<Digest> {
+    let digits = hex.as_bytes().chunks(2);
+    let bytes: Option<Vec<u8>> = digits
+        .map(|two| u8::from_str_radix(std::str::from_utf8(two).ok()?, 16).ok())
+        .collect();
+    Digest::from_bytes(&bytes?)
 }
 
 impl Now {
@@ -256,6 +283,7 @@ fn write(answer: &mut Writing<'_, '_>, wanted: &Wanted, found: &Found) -> anyhow
     let (file, name) = match wanted {
         Wanted::File(path, _) | Wanted::Unseen(path, _) => (Cell::Path(path.clone()), path.clone()),
         Wanted::Digest(digest) => (Cell::Nothing, digest.to_hex().into()),
+        Wanted::NoDigest(hex) => (Cell::Nothing, format!("{hex}…").into()),
     };
     let digest = || {
         found

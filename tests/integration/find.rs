@@ -226,10 +226,25 @@ fn digests_are_found_as_sha256sum_prints_them() {
         find(&env, &format!("--digest {nothing}")),
         found(&env, &["tree/e"])
     );
+    // The beginning is enough.
+    for digits in [12, 13, 63] {
+        assert_eq!(
+            find(&env, &format!("--digest {}", &upper[..digits])),
+            found(&env, &["tree/a", "tree/b"])
+        );
+    }
+    assert_eq!(
+        find(&env, &format!("--digest {}", &nothing[..20])),
+        found(&env, &["tree/e"])
+    );
+    let line = env.run(&format!("find --digest {}", &abc[..11])).refused(2);
+    assert!(line.ends_with("or the first 12 and more of them"), "{line}");
+    assert_eq!(find(&env, "--digest 000000000000"), no("undetermined"));
     let other = "00".repeat(32);
     assert_eq!(find(&env, &format!("--digest {other}")), no("undetermined"));
     env.run("scan --hash-all tree").ok();
     assert_eq!(find(&env, &format!("--digest {other}")), no("not found"));
+    assert_eq!(find(&env, "--digest 000000000000"), no("not found"));
     for bad in ["abc".to_owned(), format!("{}g", &abc[1..]), "é".repeat(32)] {
         let line = env.run(&format!("find --digest {bad}")).refused(2);
         assert!(
@@ -240,6 +255,22 @@ fn digests_are_found_as_sha256sum_prints_them() {
     env.run("scan --hash sha512 tree").ok();
     let line = env.run(&format!("find --digest {abc}")).refused(2);
     assert!(line.contains("expected 128 hexadecimal digits"), "{line}");
+}
+
+#[test]
+fn a_beginning_of_several_digests_is_refused() {
+    let env = TestEnv::new();
+    env.file("tree/a", "abc")
+        .file("tree/b", "abc")
+        .file("tree/c", "abd");
+    env.file("tree/d", "abd").run("scan tree").ok();
+    let db = rusqlite::Connection::open(env.db()).unwrap();
+    let sql = "UPDATE files SET digest = unhex('ba7816bf8f01' || hex(zeroblob(26)))
+                WHERE name = x'63'";
+    assert_eq!(db.execute(sql, []).unwrap(), 1);
+    let line = env.run("find --digest ba7816bf8f01").refused(2);
+    assert!(line.contains("several digests begin so"), "{line}");
+    env.run("find --digest ba7816bf8f01cf").ok();
 }
 
 #[test]

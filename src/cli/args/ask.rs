@@ -76,14 +76,15 @@ pub(crate) struct UniqueArgs {
 Examples:
   dupescan find ~/Downloads/IMG_0412.jpg
   dupescan find /media/card/DCIM/*.jpg --format csv
-  dupescan find --digest b07837e2edb4…")]
+  dupescan find --digest b07837e2edb4")]
 pub(crate) struct FindArgs {
     /// The files to look for
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     #[arg(required_unless_present = "digest")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Look for this digest, in hexadecimal, by the catalog's algorithm; may be repeated
+    /// Look for this digest, in hexadecimal, by the catalog's algorithm, or the only one that begins
+    /// with these 12 digits or more; may be repeated
     #[arg(long, value_name = "HEX")]
     pub(crate) digest: Vec<String>,
 

@@ -21,6 +21,8 @@ pub(super) enum Wanted {
     /// A file that cannot be looked at, and why.
     Unseen(PathBuf, String),
     Digest(Digest),
+    /// The beginning of a digest that no file in the catalog has.
+    NoDigest(String),
 }
 
 /// What the catalog holds of it.
@@ -77,6 +79,10 @@ impl Finder {
         match wanted {
             Wanted::Digest(digest) => self.by_digest(digest),
             Wanted::Unseen(_, why) => unseen(why.clone()),
+            Wanted::NoDigest(_) => Ok(Found {
+                unread: self.lookup.unread(),
+                ..Found::default()
+            }),
             Wanted::File(path, size) => match Asked::open(path, *size, self.algorithm) {
                 Ok(mut asked) => match self.by_content(&mut asked)? {
                     Ok(found) => Ok(found),
