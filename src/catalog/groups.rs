@@ -24,7 +24,7 @@ use sweep::Readers;
 use tally::Count;
 
 pub(super) use filter::admits_name;
-pub use filter::{Exclusion, GroupFilter};
+pub use filter::{Exclusion, GroupFilter, has_extension};
 
 use super::settle::count_undetermined;
 use super::{CatalogError, FolderPaths, ReadOnly, Settled};

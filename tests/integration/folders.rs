@@ -98,7 +98,7 @@ fn identical_folders_as_json() {
     {"path":"/tree/old"}],"reclaimable":9000,"same_files":[]},
     {"bytes":6000,"files":4,"folders":2,"paths":[
     {"path":"/tree/backup/2024"},
-    {"path":"/tree/photos/2024"}],"reclaimable":6000,"same_files":[]}],"kind":"identical","not_compared":{"exclude":[],"larger_than":null,"left_out_by_scans":false,"smaller_than":null},
+    {"path":"/tree/photos/2024"}],"reclaimable":6000,"same_files":[]}],"kind":"identical","not_compared":{"exclude":[],"larger_than":null,"left_out_by_scans":false,"other_extensions_than":[],"smaller_than":null},
     "same_names":false,"schema":1,"totals":{"folders":4,"groups":2,"linked_groups":1,"reclaimable":15000,"undetermined":{"filtered":0,"folders":0,"not_listed":0,"with_undetermined_files":0,"with_unreadable_paths":0}},
     "unfinished_scans":0}
     "#);
@@ -139,7 +139,7 @@ fn similar_folders_as_json() {
     let env = known_overlaps();
     insta::assert_snapshot!(plain_json(&env, "--similar 60 --detail"), @r#"
     {"as_of":{"finished_at":"then","scan":1},
-    "by":"count","generated_at":"now","kind":"similar","not_compared":{"exclude":[],"larger_than":null,"left_out_by_scans":false,"smaller_than":null},
+    "by":"count","generated_at":"now","kind":"similar","not_compared":{"exclude":[],"larger_than":null,"left_out_by_scans":false,"other_extensions_than":[],"smaller_than":null},
     "pairs":[
     {"bytes_in_both":9000,"bytes_in_either":9000,"contents_in_both":2,"contents_in_either":2,"differences":{"changed":[],"only_left":[],"only_right":[]},
     "left":{"bytes":9000,"contained":100.0,"content_bytes":9000,"contents":2,"files":2,"gaps":[],"only_bytes":0,"only_content_bytes":0,"only_contents":0,"only_files":0,"path":"/tree/music","undetermined_files":0},
@@ -264,6 +264,30 @@ fn limits_sizes_and_globs_mean_what_they_mean_in_reports() {
     env.run("folders --exclude notes.txt --min-size 1k --max-size 1M")
         .ok()
         .says("not compared: files smaller than 1.0 KiB, files larger than 1.0 MiB, notes.txt");
+}
+
+#[test]
+fn extensions_and_a_file_to_write_to_are_those_of_reports() {
+    let env = known_overlaps();
+    let tree = env.path("tree");
+    let pictures = groups(&json(&env, "--ext JPG"), &tree);
+    assert_eq!(pictures, [vec!["backup", "photos"]]);
+    env.run("folders --ext mp3,.jpg")
+        .ok()
+        .says("not compared: files with other extensions than mp3, jpg\n");
+    let similar = pairs(
+        &json(&env, "--similar 100 --ext jpg --exclude a.jpg"),
+        &tree,
+    );
+    assert_eq!(similar, [["backup", "photos"]]);
+    let told = env.run("folders --similar --format json").ok().json();
+    let run = env
+        .run("folders --similar --format json -o data/pairs.json")
+        .ok();
+    assert_eq!(run.out(), "");
+    let written = std::fs::read(env.path("data/pairs.json")).unwrap();
+    let written: Value = serde_json::from_slice(&written).unwrap();
+    assert_eq!(written["pairs"], told["pairs"]);
 }
 
 #[test]

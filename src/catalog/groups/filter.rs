@@ -106,7 +106,7 @@ pub(in crate::catalog) fn admits_name(
     exclude: Option<&Exclusion>,
     (folder, name): (FolderId, &OsStr),
 ) -> Result<bool, CatalogError> {
-    if !extensions.is_empty() && !has_extension(name, extensions) {
+    if !has_extension(name, extensions) {
         return Ok(false);
     }
     let Some(exclude) = exclude else {
@@ -116,10 +116,12 @@ pub(in crate::catalog) fn admits_name(
     Ok(!exclude(&below.join(name)))
 }
 
-fn has_extension(name: &OsStr, wanted: &[String]) -> bool {
-    Path::new(name).extension().is_some_and(|extension| {
-        wanted
-            .iter()
-            .any(|want| extension.as_bytes().eq_ignore_ascii_case(want.as_bytes()))
-    })
+/// Whether a name has one of the wanted extensions, compared without case; any
+/// name has where none is wanted.
+pub fn has_extension(name: &OsStr, wanted: &[String]) -> bool {
+    let is_wanted = |extension: &OsStr| {
+        let is = |want: &String| extension.as_bytes().eq_ignore_ascii_case(want.as_bytes());
+        wanted.iter().any(is)
+    };
+    wanted.is_empty() || Path::new(name).extension().is_some_and(is_wanted)
 }

@@ -81,6 +81,7 @@ struct Frame<'a> {
 struct ScopeJson<'a> {
     smaller_than: Option<u64>,
     larger_than: Option<u64>,
+    other_extensions_than: &'a [String],
     exclude: &'a [String],
     left_out_by_scans: bool,
 }
@@ -90,6 +91,7 @@ impl<'a> ScopeJson<'a> {
         Self {
             smaller_than: scope.min_size,
             larger_than: scope.max_size,
+            other_extensions_than: &scope.extensions,
             exclude: &scope.exclude,
             left_out_by_scans: scope.as_scanned,
         }

@@ -43,6 +43,8 @@ pub struct FolderScope {
     pub min_size: Option<u64>,
     /// Larger files.
     pub max_size: Option<u64>,
+    /// Files with another extension than these, if there are any.
+    pub extensions: Vec<String>,
     /// Files that match one of these globs.
     pub exclude: Vec<String>,
     /// What the filters of the scans left out.

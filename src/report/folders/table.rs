@@ -276,6 +276,10 @@ impl<W: Write> Table<W> {
         if let Some(size) = scope.max_size {
             left_out.push(format!("files larger than {}", self.size(size)));
         }
+        if !scope.extensions.is_empty() {
+            let extensions = scope.extensions.join(", ");
+            left_out.push(format!("files with other extensions than {extensions}"));
+        }
         left_out.extend(scope.exclude.iter().map(escape));
         if scope.as_scanned {
             left_out.push("what the scans left out".to_owned());

@@ -135,6 +135,7 @@ fn what_is_not_known_or_not_shown_is_told() {
     report.scope = FolderScope {
         min_size: Some(1024),
         max_size: None,
+        extensions: Vec::new(),
         exclude: vec!["*.tmp".into()],
         as_scanned: true,
     };
