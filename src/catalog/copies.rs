@@ -25,10 +25,11 @@ impl FileList {
         Self::build(catalog, place, filter, Fold::Copies, |catalog, filter| {
             count_copies(catalog)?;
             let (low, high) = filter.sizes();
+            let open = open_classes();
             let sql = format!(
                 "INSERT INTO temp.listed (folder, name, size, mtime_ns, volume, ino, digest,
                                           copies, verdict)
-                 WITH {}
+                 WITH {open}
                  SELECT files.folder, files.name, files.size, files.mtime_ns, folders.volume,
                         files.ino, files.digest, ifnull(counted.copies, 1) AS copies,
                         CASE WHEN counted.rotten OR files.size IN (SELECT size FROM open_sizes)
@@ -41,10 +42,9 @@ impl FileList {
                    LEFT JOIN temp.copy_counts AS counted ON counted.digest = files.digest
                   WHERE files.removed_in IS NULL AND files.size > 0
                     AND files.size BETWEEN ?1 AND ?2
-                    AND ifnull(counted.copies, 1) < ?3
+                    AND (ifnull(counted.copies, 1) < ?3 OR {ROTTEN})
                   ORDER BY verdict = 3, files.size DESC, folders.volume, files.ino,
-                           places.rank, files.name",
-                open_classes()
+                           places.rank, files.name"
             );
             let under = i64::try_from(under).unwrap_or(i64::MAX);
             catalog
@@ -124,6 +124,26 @@ mod tests {
         let two = |name: &str| row(&format!("/r/two/{name}"), 2, Verdict::Duplicate);
         assert_eq!(few(&bed, 3), [lone, once, two("a"), two("b")]);
         assert_eq!(few(&bed, 4).len(), 7);
+    }
+
+    #[test]
+    fn a_rotten_file_is_no_copy_and_undetermined_itself() {
+        let bed = Bed::new();
+        bed.scan(
+            "/r",
+            &[file("a", 20, 1), file("b", 20, 2), file("c", 20, 3)],
+        );
+        let rot = |name: &str| {
+            bed.sql(&format!(
+                "INSERT INTO rot SELECT folder, name, 0, mtime_ns, ctime_ns, digest FROM files
+                  WHERE name = CAST('{name}' AS BLOB)"
+            ));
+        };
+        rot("c");
+        let of = |path, copies| row(path, copies, Verdict::Undetermined);
+        assert_eq!(few(&bed, 2), [of("/r/c", 2)]);
+        rot("b");
+        assert_eq!(few(&bed, 2), [of("/r/a", 1), of("/r/b", 1), of("/r/c", 1)]);
     }
 
     #[test]
