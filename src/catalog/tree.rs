@@ -46,7 +46,7 @@ pub struct TreeFile<'a> {
     pub ino: Option<u64>,
     /// Its modification time.
     pub mtime_ns: i64,
-    /// The hash of its head and tail.
+    /// The hash of its head and tail, where it is sound.
     pub probe: Option<i64>,
     /// Whether it was found different from all others of its size and probe.
     pub is_settled: bool,
@@ -66,12 +66,11 @@ pub struct TreeFault {
     pub size: Option<u64>,
 }
 
-/// The columns of [`TreeFile`]. Of a rotten file nothing is known.
+/// The columns of [`TreeFile`], and whether the file is rotten.
 fn file_columns() -> String {
     format!(
         "files.folder, files.name, folders.volume, files.size, files.ino, files.mtime_ns,
-         CASE WHEN NOT {ROTTEN} THEN files.probe END, files.settled_in IS NOT NULL,
-         CASE WHEN NOT {ROTTEN} THEN files.digest END"
+         files.probe, files.settled_in IS NOT NULL, files.digest, {ROTTEN}"
     )
 }
 
@@ -184,8 +183,10 @@ impl ReadOnly {
     }
 }
 
-/// A row as it lies in SQLite's page: nothing is copied.
+/// A row as it lies in SQLite's page: nothing is copied. Of the content of a
+/// rotten file nothing is known.
 fn tree_file<'r>(row: &'r Row<'_>) -> rusqlite::Result<TreeFile<'r>> {
+    let is_sound = !row.get::<_, bool>(9)?;
     Ok(TreeFile {
         folder: FolderId(row.get(0)?),
         name: OsStr::from_bytes(row.get_ref(1)?.as_blob()?),
@@ -193,10 +194,10 @@ fn tree_file<'r>(row: &'r Row<'_>) -> rusqlite::Result<TreeFile<'r>> {
         size: unsigned(row.get(3)?),
         ino: row.get::<_, Option<i64>>(4)?.map(i64::cast_unsigned),
         mtime_ns: row.get(5)?,
-        probe: row.get(6)?,
+        probe: row.get::<_, Option<i64>>(6)?.filter(|_| is_sound),
         is_settled: row.get(7)?,
         digest: match row.get_ref(8)? {
-            ValueRef::Blob(digest) => Some(digest),
+            ValueRef::Blob(digest) if is_sound => Some(digest),
             _ => None,
         },
     })
