@@ -145,6 +145,7 @@ fn change(ino: u64, content: u64) -> FileChange {
         ino: Some(ino),
         keeps_digest: false,
         replaces: None,
+        returns: false,
         sample: None,
     }
 }

@@ -103,6 +103,7 @@ fn new_file(number: u64) -> FileChange {
         ino: Some(number),
         keeps_digest: false,
         replaces: None,
+        returns: false,
         sample: None,
     }
 }

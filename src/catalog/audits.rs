@@ -14,7 +14,7 @@ use super::candidates::WorkName;
 use super::places::Extent;
 use super::records::{FileOutcome, FileResult, FileState, Record};
 use super::rows::{blob, path_blob, unsigned};
-use super::{CatalogError, Exclusive, ReadOnly, WriterHandle, summary};
+use super::{CatalogError, Exclusive, ReadOnly, WriterHandle, rot, summary};
 use crate::model::{Digest, FolderId, Probe, ScanId, Timestamp};
 
 /// A run that was stopped longer ago is begun afresh.
@@ -53,9 +53,22 @@ pub struct AuditNote {
     pub names: Vec<WorkName>,
     /// The state it was read in.
     pub state: FileState,
+    /// What it was found to be.
+    pub finding: AuditFinding,
+}
+
+/// What a copy was found to be.
+#[derive(Debug, Clone, Copy)]
+pub enum AuditFinding {
+    /// What its digest says.
+    Sound,
     /// A digest that was not known before, the probe that goes with it, and
     /// whether the file was too fresh to trust its times.
-    pub made: Option<(Digest, Option<Probe>, bool)>,
+    Made(Digest, Option<Probe>, bool),
+    /// Something else than this digest, which it should have.
+    Rotten(Digest),
+    /// Changed or gone: the next scan says what it is.
+    Moved,
 }
 
 impl Exclusive {
@@ -93,14 +106,14 @@ impl Exclusive {
 }
 
 impl WriterHandle {
-    /// Notes copies that were found sound, or got their first digest.
+    /// Notes what copies were found to be.
     pub fn note_audits(&self, run: AuditId, notes: Vec<AuditNote>) -> Result<(), CatalogError> {
         self.run(move |transaction| {
             let now = Timestamp::now();
             for note in &notes {
                 store_made(transaction, note)?;
                 for name in &note.names {
-                    store_note(transaction, run, now, name, &note.state)?;
+                    store_finding(transaction, run, now, name, note)?;
                 }
             }
             Ok(())
@@ -121,7 +134,7 @@ impl WriterHandle {
 
 /// Stores a new digest as a scan would, without a scan to count it for.
 fn store_made(transaction: &Transaction<'_>, note: &AuditNote) -> Result<(), CatalogError> {
-    let Some((digest, probe, racy)) = note.made else {
+    let AuditFinding::Made(digest, probe, racy) = note.finding else {
         return Ok(());
     };
     let result = |outcome| FileResult {
@@ -145,6 +158,35 @@ fn store_made(transaction: &Transaction<'_>, note: &AuditNote) -> Result<(), Cat
     };
     Applier::new(transaction)?.apply_all(&mut [record])?;
     summary::forget(transaction)?;
+    Ok(())
+}
+
+/// A file that is not sound has no note: an earlier one would keep it from
+/// being read, and told, again.
+fn store_finding(
+    transaction: &Transaction<'_>,
+    run: AuditId,
+    now: Timestamp,
+    name: &WorkName,
+    note: &AuditNote,
+) -> rusqlite::Result<()> {
+    match &note.finding {
+        AuditFinding::Sound | AuditFinding::Made(..) => {
+            rot::heal(transaction, name)?;
+            store_note(transaction, run, now, name, &note.state)
+        }
+        AuditFinding::Rotten(digest) => {
+            drop_note(transaction, name)?;
+            rot::mark(transaction, now, name, &note.state, digest)
+        }
+        AuditFinding::Moved => drop_note(transaction, name),
+    }
+}
+
+fn drop_note(transaction: &Transaction<'_>, (folder, name): &WorkName) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached("DELETE FROM audits WHERE folder = ?1 AND name = ?2")?
+        .execute(params![folder.0, blob(name)])?;
     Ok(())
 }
 

@@ -2,17 +2,14 @@
 
 use rusqlite::params;
 
-use super::CatalogError;
 use super::files::{FileFilter, FileList, Fold};
 use super::places::Extent;
-use super::{ReadOnly, Verdict};
+use super::{CatalogError, ReadOnly, Verdict, absences};
 use crate::model::{FolderId, ScanId};
 
 impl FileList {
     /// The names below `tops` that were there after scan `until` and not after
     /// scan `from`, or the other way round, by path.
-    ///
-    /// A file that came back is stored as if it had never been away.
     pub fn changes(
         catalog: ReadOnly,
         tops: &[FolderId],
@@ -22,17 +19,18 @@ impl FileList {
         let place = (tops, Extent::Ever);
         Self::build(catalog, place, filter, Fold::Names, |catalog, filter| {
             let (low, high) = filter.sizes();
-            catalog.connection.execute(
+            let sql = format!(
                 "INSERT INTO temp.listed (folder, name, size, mtime_ns, digest, copies, verdict)
                  SELECT files.folder, files.name, files.size, files.mtime_ns, files.digest, 0,
-                        CASE WHEN files.first_scan > ?3 THEN ?5 ELSE ?6 END
+                        CASE WHEN {was_there} THEN ?6 ELSE ?5 END
                    FROM temp.places JOIN files ON files.folder = places.folder
-                  WHERE files.size BETWEEN ?1 AND ?2
-                    AND (files.first_scan <= ?3
-                         AND (files.removed_in IS NULL OR files.removed_in > ?3))
-                     <> (files.first_scan <= ?4
-                         AND (files.removed_in IS NULL OR files.removed_in > ?4))
+                  WHERE files.size BETWEEN ?1 AND ?2 AND {was_there} <> {is_there}
                   ORDER BY places.rank, files.name",
+                was_there = was_there("?3"),
+                is_there = was_there("?4"),
+            );
+            catalog.connection.execute(
+                &sql,
                 params![
                     low,
                     high,
@@ -47,10 +45,57 @@ impl FileList {
     }
 }
 
+/// True of a row of `files` that was there after this scan.
+fn was_there(scan: &str) -> String {
+    format!(
+        "(files.first_scan <= {scan}
+          AND (files.removed_in IS NULL OR files.removed_in > {scan})
+          AND NOT {})",
+        absences::was_gone(scan)
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::testing::{Bed, file};
     use super::*;
+
+    fn changes(bed: &Bed, from: i64, until: i64) -> Vec<String> {
+        let reader = bed.reader();
+        let tops = reader.all_tops().unwrap();
+        let scans = (ScanId(from), ScanId(until));
+        let mut list = FileList::changes(reader, &tops, FileFilter::default(), scans).unwrap();
+        let mut found = Vec::new();
+        while let Some(file) = list.next_file().unwrap() {
+            found.push(format!("{} {}", file.verdict.name(), file.path.display()));
+        }
+        found
+    }
+
+    #[test]
+    fn a_file_that_is_back_was_gone_in_between() {
+        let bed = Bed::new();
+        bed.scan("/r", &[file("a", 1, 1), file("b", 2, 2)]);
+        bed.remove("/r", &[], &["a"]);
+        bed.scan("/r", &[]);
+        bed.scan("/r", &[file("a", 1, 1)]);
+        bed.remove("/r", &[], &["a"]);
+        bed.scan("/r", &[file("a", 1, 1)]);
+        let nothing = [""; 0];
+        assert_eq!(changes(&bed, 1, 2), ["vanished /r/a"]);
+        assert_eq!(changes(&bed, 2, 3), nothing);
+        assert_eq!(changes(&bed, 1, 3), ["vanished /r/a"]);
+        assert_eq!(changes(&bed, 3, 4), ["appeared /r/a"]);
+        assert_eq!(changes(&bed, 1, 4), nothing);
+        assert_eq!(changes(&bed, 4, 5), ["vanished /r/a"]);
+        assert_eq!(changes(&bed, 2, 6), ["appeared /r/a"]);
+        assert_eq!(bed.count("absences"), 2);
+        assert_eq!(bed.reader().verify().unwrap(), []);
+        // What was gone is what a purge forgets.
+        bed.open().purge(None).unwrap();
+        assert_eq!(bed.count("absences"), 0);
+        assert_eq!(changes(&bed, 1, 2), nothing);
+    }
 
     #[test]
     fn a_name_counts_by_whether_it_was_there_at_either_end() {
@@ -65,17 +110,7 @@ mod tests {
         );
         bed.scan("/r", &[file("comes", 4, 4), file("visits", 5, 5)]);
         bed.remove("/r", &["d"], &["goes", "visits"]);
-        let changes = |from, until| {
-            let reader = bed.reader();
-            let tops = reader.all_tops().unwrap();
-            let scans = (ScanId(from), ScanId(until));
-            let mut list = FileList::changes(reader, &tops, FileFilter::default(), scans).unwrap();
-            let mut found = Vec::new();
-            while let Some(file) = list.next_file().unwrap() {
-                found.push(format!("{} {}", file.verdict.name(), file.path.display()));
-            }
-            found
-        };
+        let changes = |from, until| changes(&bed, from, until);
         let all = [
             "appeared /r/comes",
             "vanished /r/goes",

@@ -5,6 +5,7 @@ use rusqlite::params;
 
 use super::files::{FileFilter, FileList, Fold};
 use super::places::Extent;
+use super::rot::ROTTEN;
 use super::settle::open_classes;
 use super::{CatalogError, ReadOnly};
 use crate::model::FolderId;
@@ -12,8 +13,8 @@ use crate::model::FolderId;
 impl FileList {
     /// Copies below `tops` of which fewer than `under` are known in the whole
     /// catalog, largest first. Those that may have more copies, because a file
-    /// that could equal them was not read, come last, as undetermined. Empty
-    /// files are left out.
+    /// that could equal them was not read or is rotten, come last, as
+    /// undetermined. Empty files are left out.
     pub fn of_few_copies(
         catalog: ReadOnly,
         tops: &[FolderId],
@@ -24,13 +25,14 @@ impl FileList {
         Self::build(catalog, place, filter, Fold::Copies, |catalog, filter| {
             count_copies(catalog)?;
             let (low, high) = filter.sizes();
+            let open = open_classes();
             let sql = format!(
                 "INSERT INTO temp.listed (folder, name, size, mtime_ns, volume, ino, digest,
                                           copies, verdict)
-                 WITH {}
+                 WITH {open}
                  SELECT files.folder, files.name, files.size, files.mtime_ns, folders.volume,
                         files.ino, files.digest, ifnull(counted.copies, 1) AS copies,
-                        CASE WHEN files.size IN (SELECT size FROM open_sizes)
+                        CASE WHEN counted.rotten OR files.size IN (SELECT size FROM open_sizes)
                                OR (files.size, files.probe) IN (
                                   SELECT size, probe FROM open_classes) THEN 3
                              WHEN counted.copies > 1 THEN 1
@@ -40,10 +42,9 @@ impl FileList {
                    LEFT JOIN temp.copy_counts AS counted ON counted.digest = files.digest
                   WHERE files.removed_in IS NULL AND files.size > 0
                     AND files.size BETWEEN ?1 AND ?2
-                    AND ifnull(counted.copies, 1) < ?3
+                    AND (ifnull(counted.copies, 1) < ?3 OR {ROTTEN})
                   ORDER BY verdict = 3, files.size DESC, folders.volume, files.ino,
-                           places.rank, files.name",
-                open_classes()
+                           places.rank, files.name"
             );
             let under = i64::try_from(under).unwrap_or(i64::MAX);
             catalog
@@ -54,24 +55,25 @@ impl FileList {
     }
 }
 
-/// The number of copies of every digest.
+/// The number of copies of every digest, and whether others are rotten.
 fn count_copies(catalog: &ReadOnly) -> Result<(), CatalogError> {
-    catalog.connection.execute_batch(
+    catalog.connection.execute_batch(&format!(
         "DROP TABLE IF EXISTS temp.copy_counts;
-         CREATE TEMP TABLE copy_counts (digest BLOB PRIMARY KEY, copies INTEGER) WITHOUT ROWID;
+         CREATE TEMP TABLE copy_counts (
+             digest BLOB PRIMARY KEY, copies INTEGER, rotten INTEGER) WITHOUT ROWID;
          INSERT INTO temp.copy_counts
-         SELECT digest, count(*) FROM (
-                SELECT files.digest AS digest
+         SELECT digest, count(*) - sum(rotten), max(rotten) FROM (
+                SELECT files.digest AS digest, max({ROTTEN}) AS rotten
                   FROM files JOIN folders ON folders.id = files.folder
                  WHERE files.removed_in IS NULL AND files.digest IS NOT NULL
                    AND files.ino IS NOT NULL
                  GROUP BY files.digest, folders.volume, files.ino
                  UNION ALL
-                SELECT files.digest FROM files
+                SELECT files.digest, {ROTTEN} FROM files
                  WHERE files.removed_in IS NULL AND files.digest IS NOT NULL
                    AND files.ino IS NULL)
-          GROUP BY digest;",
-    )?;
+          GROUP BY digest;"
+    ))?;
     Ok(())
 }
 
@@ -122,6 +124,26 @@ mod tests {
         let two = |name: &str| row(&format!("/r/two/{name}"), 2, Verdict::Duplicate);
         assert_eq!(few(&bed, 3), [lone, once, two("a"), two("b")]);
         assert_eq!(few(&bed, 4).len(), 7);
+    }
+
+    #[test]
+    fn a_rotten_file_is_no_copy_and_undetermined_itself() {
+        let bed = Bed::new();
+        bed.scan(
+            "/r",
+            &[file("a", 20, 1), file("b", 20, 2), file("c", 20, 3)],
+        );
+        let rot = |name: &str| {
+            bed.sql(&format!(
+                "INSERT INTO rot SELECT folder, name, 0, mtime_ns, ctime_ns, digest FROM files
+                  WHERE name = CAST('{name}' AS BLOB)"
+            ));
+        };
+        rot("c");
+        let of = |path, copies| row(path, copies, Verdict::Undetermined);
+        assert_eq!(few(&bed, 2), [of("/r/c", 2)]);
+        rot("b");
+        assert_eq!(few(&bed, 2), [of("/r/a", 1), of("/r/b", 1), of("/r/c", 1)]);
     }
 
     #[test]

@@ -24,7 +24,7 @@ use sweep::Readers;
 use tally::Count;
 
 pub(super) use filter::admits_name;
-pub use filter::{Exclusion, GroupFilter};
+pub use filter::{Exclusion, GroupFilter, has_extension};
 
 use super::settle::count_undetermined;
 use super::{CatalogError, FolderPaths, ReadOnly, Settled};
@@ -90,10 +90,11 @@ impl GroupList {
 
     fn bounded(
         mut readers: Readers,
-        filter: GroupFilter,
+        mut filter: GroupFilter,
         bounds: Bounds,
     ) -> Result<Self, CatalogError> {
         let catalog = &readers.first().catalog;
+        filter.rotten = catalog.rotten()?;
         let roots = catalog.roots()?.into_iter();
         let context = Context {
             algorithm: catalog.algorithm()?,

@@ -5,10 +5,11 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use rusqlite::{Params, Row};
+use rusqlite::{Params, Row, params};
 
 use super::groups::absolute;
 use super::records::FileState;
+use super::rot::ROTTEN;
 use super::rows::{self, signed, unsigned};
 use super::{CatalogError, FolderPaths, ReadOnly};
 use crate::model::{Digest, FolderId, Probe, RootId};
@@ -24,6 +25,8 @@ pub struct Known {
     pub digest: Option<Digest>,
     /// Its probe, where there is one.
     pub probe: Option<Probe>,
+    /// Whether it is known to be rotten: it is not what its digest says.
+    pub is_rotten: bool,
 }
 
 /// The files that can answer a set of questions.
@@ -64,15 +67,16 @@ impl Lookup {
                 insert.execute([digest.as_bytes()])?;
             }
         }
-        connection.execute_batch(
+        connection.execute_batch(&format!(
             "CREATE TEMP TABLE known AS
-             SELECT folder, name, size, mtime_ns, ctime_ns, ino, digest, probe FROM files
+             SELECT folder, name, size, mtime_ns, ctime_ns, ino, digest, probe,
+                    {ROTTEN} AS rotten FROM files
               WHERE removed_in IS NULL
                 AND (size IN (SELECT value FROM temp.wanted)
                      OR digest IN (SELECT value FROM temp.wanted));
              CREATE INDEX temp.known_by_size ON known (size);
-             CREATE INDEX temp.known_by_digest ON known (digest);",
-        )?;
+             CREATE INDEX temp.known_by_digest ON known (digest);"
+        ))?;
         let unread: i64 = connection.query_row(
             "SELECT count(*) FROM files WHERE removed_in IS NULL AND size > 0 AND digest IS NULL",
             [],
@@ -101,7 +105,7 @@ impl Lookup {
     fn known(&mut self, condition: &str, value: impl Params) -> Result<Vec<Known>, CatalogError> {
         let found: Vec<(FolderId, OsString, Known)> = {
             let mut statement = self.catalog.connection.prepare_cached(&format!(
-                "SELECT folder, name, size, mtime_ns, ctime_ns, ino, digest, probe
+                "SELECT folder, name, size, mtime_ns, ctime_ns, ino, digest, probe, rotten
                    FROM temp.known WHERE {condition}"
             ))?;
             let rows = statement.query_map(value, known_row)?;
@@ -117,6 +121,25 @@ impl Lookup {
     }
 }
 
+impl ReadOnly {
+    /// The digests of live files that begin with these hexadecimal digits, at
+    /// most `limit` of them.
+    pub fn digests_beginning(&self, hex: &str, limit: u32) -> Result<Vec<Digest>, CatalogError> {
+        let mut statement = self.connection.prepare(
+            "SELECT DISTINCT digest FROM files
+              WHERE removed_in IS NULL AND digest IS NOT NULL
+                AND substr(hex(digest), 1, length(?1)) = upper(?1)
+              LIMIT ?2",
+        )?;
+        let mut rows = statement.query(params![hex, limit])?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            found.extend(rows::digest(row, 0)?);
+        }
+        Ok(found)
+    }
+}
+
 fn known_row(row: &Row<'_>) -> rusqlite::Result<(FolderId, OsString, Known)> {
     let known = Known {
         path: PathBuf::new(),
@@ -128,6 +151,7 @@ fn known_row(row: &Row<'_>) -> rusqlite::Result<(FolderId, OsString, Known)> {
         },
         digest: rows::digest(row, 6)?,
         probe: row.get::<_, Option<i64>>(7)?.map(Probe),
+        is_rotten: row.get(8)?,
     };
     Ok((FolderId(row.get(0)?), rows::name(row, 1)?, known))
 }
@@ -164,5 +188,27 @@ mod tests {
         assert_eq!(names(lookup.of_size(99)), [""; 0]);
         assert_eq!(names(lookup.of_digest(&digest)), ["/r/c"]);
         assert_eq!(lookup.unread(), 1);
+    }
+
+    #[test]
+    fn digests_are_found_by_their_beginning() {
+        let bed = Bed::new();
+        bed.scan(
+            "/r",
+            &[
+                file("a", 10, 1).content(0x12),
+                file("b", 10, 2).content(0x12),
+                file("c", 20, 3).content(0x13),
+                file("gone", 20, 4).content(0x14),
+            ],
+        );
+        bed.remove("/r", &[], &["gone"]);
+        let count = |hex: &str| bed.reader().digests_beginning(hex, 9).unwrap().len();
+        assert_eq!(
+            (count("12121"), count("1"), count("14"), count("2")),
+            (1, 2, 0, 0)
+        );
+        let found = bed.reader().digests_beginning("1313", 1).unwrap();
+        assert_eq!(found, [Digest::from_bytes(&[0x13; 32]).unwrap()]);
     }
 }

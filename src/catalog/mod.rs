@@ -2,6 +2,7 @@
 //! The only place with SQL. One connection writes ([`Writer`], or a
 //! maintenance command that holds the [`Lock`]); any number read.
 
+mod absences;
 mod apply;
 mod audits;
 mod backup;
@@ -24,6 +25,7 @@ mod reader;
 mod records;
 mod repair;
 mod roots;
+mod rot;
 mod rows;
 mod rules;
 mod scans;
@@ -41,13 +43,13 @@ mod wal;
 mod writer;
 
 pub use audits::{
-    AuditCopy, AuditId, AuditList, AuditNote, AuditRun, AuditScope, Coverage, NO_SCAN,
+    AuditCopy, AuditFinding, AuditId, AuditList, AuditNote, AuditRun, AuditScope, Coverage, NO_SCAN,
 };
 pub use candidates::{Candidates, HashClass, Selection, WorkCopy, WorkName};
 pub use error::CatalogError;
 pub use faults::{FaultCause, FaultEntry};
 pub use files::{FileEntry, FileFilter, FileList, Verdict};
-pub use groups::{Exclusion, GroupFilter, GroupList, Order};
+pub use groups::{Exclusion, GroupFilter, GroupList, Order, has_extension};
 pub use lock::Lock;
 pub use lookup::{Known, Lookup};
 pub use open::{Durability, Exclusive, ReadOnly, own_files};

@@ -24,8 +24,9 @@ const GONE: &str = "removed_in IS NOT NULL
     AND removed_in NOT IN (SELECT id FROM scans WHERE started_at >= ?1)";
 
 impl Exclusive {
-    /// Deletes the rows flagged removed, with `before` only those flagged by
-    /// scans started before that moment, and makes the file smaller.
+    /// Deletes the rows flagged removed, and that others were before they came
+    /// back; with `before` only what was flagged by scans started before that
+    /// moment. Makes the file smaller.
     pub fn purge(&mut self, before: Option<Timestamp>) -> Result<Purged, CatalogError> {
         let size = file_size(&self.connection)?;
         let transaction = self.connection.transaction()?;
@@ -39,6 +40,7 @@ impl Exclusive {
 
 fn delete_gone(transaction: &Transaction<'_>, before: i64) -> rusqlite::Result<Purged> {
     let files = transaction.execute(&format!("DELETE FROM files WHERE {GONE}"), [before])?;
+    transaction.execute(&format!("DELETE FROM absences WHERE {GONE}"), [before])?;
     collect_empty_folders(transaction, before)?;
     // Faults of removed files were deleted when the files were flagged. One
     // that is there now is of a name that came back and cannot be examined.

@@ -171,6 +171,8 @@ pub struct FileChange {
     pub keeps_digest: bool,
     /// Size of the live row it replaces; `None` for a new or returning one.
     pub replaces: Option<u64>,
+    /// Whether its row says that it is gone.
+    pub returns: bool,
     /// What reading it while its folder was listed showed.
     pub sample: Option<Sample>,
 }

@@ -18,6 +18,10 @@ const ORPHANS: [&str; 6] = [
     "DELETE FROM faults WHERE folder NOT IN (SELECT id FROM folders)",
 ];
 
+/// What is noted about files that are not there. Foreign keys are off while
+/// rows are mended, so deleting a file leaves it behind.
+const NOTES: [&str; 4] = ["hash_states", "audits", "rot", "absences"];
+
 /// A root or folder is worth more than the volume it lay on: the next scan
 /// says which that is.
 const LOST_VOLUMES: &str = "
@@ -57,6 +61,7 @@ impl Exclusive {
             done.push(format!("roots without a top folder: {tops} completed"));
         }
         done.extend(mend_rows(&transaction)?);
+        drop_notes(&transaction)?;
         if let Some(sentence) = unsettled(&transaction)? {
             transaction.execute("UPDATE catalog SET unsettled = 1", [])?;
             done.push(format!("{sentence}, left to the next scan"));
@@ -89,9 +94,24 @@ fn mend_references(connection: &Connection) -> rusqlite::Result<Vec<String>> {
         }
         deleted += round;
     }
+    deleted += drop_notes(connection)?;
     Ok(vec![format!(
         "rows that pointed to missing rows: {deleted} deleted, {volumes} volumes put in"
     )])
+}
+
+/// Deletes the notes about files that are not there; returns how many.
+fn drop_notes(connection: &Connection) -> rusqlite::Result<usize> {
+    let mut dropped = 0;
+    for table in NOTES {
+        let sql = format!(
+            "DELETE FROM {table} WHERE NOT EXISTS (
+                 SELECT 1 FROM files WHERE files.folder = {table}.folder
+                    AND files.name = {table}.name)"
+        );
+        dropped += connection.execute(&sql, [])?;
+    }
+    Ok(dropped)
 }
 
 fn mend_rows(connection: &Connection) -> rusqlite::Result<Vec<String>> {

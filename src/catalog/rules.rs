@@ -43,6 +43,17 @@ impl Rule {
         }
     }
 
+    /// The rows of a table about files where `condition` holds.
+    fn notes(broken: &'static str, table: &str, condition: &str) -> Self {
+        Self {
+            broken,
+            mend: None,
+            unit: "folder",
+            sql: format!("SELECT count(*), min(folder) FROM {table} WHERE {condition}"),
+        }
+        .mended("deleted", format!("DELETE FROM {table} WHERE {condition}"))
+    }
+
     /// The rows of another table where `condition` holds.
     fn rows(broken: &'static str, table: &str, unit: &'static str, condition: &str) -> Self {
         Self {
@@ -106,6 +117,16 @@ fn range_rules() -> Vec<Rule> {
             FAULTS,
         )
         .mended("deleted", format!("DELETE FROM faults WHERE {FAULTS}")),
+        Rule::notes(
+            "files back before they were gone",
+            "absences",
+            "returned_in <= removed_in",
+        ),
+        Rule::notes(
+            "rotten files with an impossible digest",
+            "rot",
+            "length(digest) NOT IN (32, 64)",
+        ),
         Rule::rows(
             "folders with a value out of range",
             "folders",

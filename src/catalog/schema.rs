@@ -21,6 +21,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/002_audits.sql"),
     include_str!("migrations/003_top_folders.sql"),
     include_str!("migrations/004_whole_probes.sql"),
+    include_str!("migrations/005_rot.sql"),
+    include_str!("migrations/006_absences.sql"),
     include_str!("migrations/007_signatures.sql"),
 ];
 

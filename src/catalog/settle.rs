@@ -7,7 +7,7 @@ use rusqlite::{Connection, Transaction, params};
 use super::candidates::SEVERAL_COPIES;
 use super::rows::unsigned;
 use super::scans::{self, NewScan, ScanState, Stage};
-use super::{CatalogError, Exclusive, ReadOnly, WriterHandle, apply, hash_states, summary};
+use super::{CatalogError, Exclusive, ReadOnly, WriterHandle, apply, hash_states, rot, summary};
 use crate::model::{Algorithm, FolderId, RootId, ScanId, Summary};
 
 /// True of a file of which nothing is known but its metadata.
@@ -78,6 +78,7 @@ impl Exclusive {
                       WHERE folder = ?1 AND (probe IS NOT NULL OR digest IS NOT NULL)",
                 )?
                 .execute([folder.0])?;
+            rot::forget(&transaction, folder)?;
         }
         transaction.execute("UPDATE catalog SET unsettled = 1", [])?;
         transaction.commit()?;
@@ -154,6 +155,7 @@ impl WriterHandle {
                 drop_moot_faults(transaction, *first)?;
             }
             hash_states::forget_stale(transaction)?;
+            rot::forget_stale(transaction)?;
             for scan in scans {
                 scans::set_totals(transaction, scan, &found.totals)?;
                 scans::set_state(transaction, scan, ScanState::Complete, Stage::Settle)?;
@@ -253,6 +255,8 @@ fn adopt(
         [],
     )?;
     transaction.execute_batch("DROP TABLE temp.newcomers; DROP TABLE temp.adopted;")?;
+    // What is known of the inode includes that it is rotten.
+    rot::spread(transaction)?;
     Ok(adopted as u64)
 }
 

@@ -14,6 +14,7 @@ use super::files::FileFilter;
 use super::groups::absolute;
 use super::places::Extent;
 use super::records::FileState;
+use super::rot::ROTTEN;
 use super::rows::{self, unsigned};
 use super::settle::{UNREAD, UNRESOLVED};
 use super::{CatalogError, FolderPaths, ReadOnly};
@@ -49,6 +50,8 @@ pub struct SideFile {
     /// Whether it was changed too shortly before it was read for its times to
     /// prove anything.
     pub racy: bool,
+    /// Whether it is known to be rotten: it is not what its digest says.
+    pub is_rotten: bool,
     /// Why it may equal a file of the other side that is not among its
     /// matches.
     pub doubt: Option<Doubt>,
@@ -64,6 +67,8 @@ pub struct SideMatch {
     pub state: FileState,
     /// Whether its times prove nothing.
     pub racy: bool,
+    /// Whether it is known to be rotten.
+    pub is_rotten: bool,
 }
 
 /// A folder of the one side.
@@ -126,15 +131,16 @@ impl Sides {
              CREATE TEMP TABLE ours (
                  id INTEGER PRIMARY KEY, folder INTEGER, name BLOB, size INTEGER,
                  mtime_ns INTEGER, ctime_ns INTEGER, volume INTEGER, ino INTEGER, racy INTEGER,
-                 digest BLOB, probe INTEGER, unread INTEGER, unresolved INTEGER);",
+                 digest BLOB, probe INTEGER, unread INTEGER, unresolved INTEGER,
+                 rotten INTEGER);",
         )?;
         connection.execute(
             &format!(
                 "INSERT INTO temp.ours (folder, name, size, mtime_ns, ctime_ns, volume, ino, racy,
-                                        digest, probe, unread, unresolved)
+                                        digest, probe, unread, unresolved, rotten)
                  SELECT files.folder, files.name, files.size, files.mtime_ns, files.ctime_ns,
                         folders.volume, files.ino, files.racy, files.digest, files.probe,
-                        {UNREAD}, {UNRESOLVED}
+                        {UNREAD} OR {ROTTEN}, {UNRESOLVED} OR {ROTTEN}, {ROTTEN}
                    FROM temp.our_places AS places
                    JOIN files ON files.folder = places.folder
                    JOIN folders ON folders.id = files.folder
@@ -154,12 +160,13 @@ impl Sides {
              CREATE TEMP TABLE theirs (
                  id INTEGER PRIMARY KEY, folder INTEGER, name BLOB, size INTEGER,
                  mtime_ns INTEGER, ctime_ns INTEGER, volume INTEGER, ino INTEGER, racy INTEGER,
-                 digest BLOB, probe INTEGER, unread INTEGER, unresolved INTEGER);
+                 digest BLOB, probe INTEGER, unread INTEGER, unresolved INTEGER,
+                 rotten INTEGER);
              INSERT INTO temp.theirs (folder, name, size, mtime_ns, ctime_ns, volume, ino, racy,
-                                      digest, probe, unread, unresolved)
+                                      digest, probe, unread, unresolved, rotten)
              SELECT files.folder, files.name, files.size, files.mtime_ns, files.ctime_ns,
                     folders.volume, files.ino, files.racy, files.digest, files.probe,
-                    {UNREAD}, {UNRESOLVED}
+                    {UNREAD} OR {ROTTEN}, {UNRESOLVED} OR {ROTTEN}, {ROTTEN}
                FROM temp.their_places AS places
                JOIN files ON files.folder = places.folder
                JOIN folders ON folders.id = files.folder
@@ -216,7 +223,7 @@ impl Sides {
                     ours.ino, ours.racy,
                     (sizes.size IS NOT NULL AND ours.unread)
                         OR (classes.size IS NOT NULL AND ours.unresolved),
-                    ifnull(sizes.unread, 0) OR ifnull(classes.unresolved, 0)
+                    ifnull(sizes.unread, 0) OR ifnull(classes.unresolved, 0), ours.rotten
                FROM temp.ours
                LEFT JOIN temp.their_sizes AS sizes ON sizes.size = ours.size
                     AND (sizes.ino IS NULL OR sizes.ino IS NOT ours.ino
@@ -238,6 +245,7 @@ impl Sides {
                 path: PathBuf::new(),
                 state: state(row, 3)?,
                 racy: row.get(7)?,
+                is_rotten: row.get(10)?,
                 doubt,
             };
             Ok((FolderId(row.get(1)?), rows::name(row, 2)?, file))
@@ -256,12 +264,12 @@ impl Sides {
         let found: Vec<(FolderId, OsString, SideMatch)> = {
             let mut statement = self.catalog.connection.prepare_cached(
                 "SELECT theirs.id, theirs.folder, theirs.name, theirs.size, theirs.mtime_ns,
-                        theirs.ctime_ns, theirs.ino, theirs.racy
+                        theirs.ctime_ns, theirs.ino, theirs.racy, theirs.rotten
                    FROM temp.ours JOIN temp.theirs ON theirs.digest = ours.digest
                   WHERE ours.id = ?1 AND theirs.id > ?2
                   UNION
                  SELECT theirs.id, theirs.folder, theirs.name, theirs.size, theirs.mtime_ns,
-                        theirs.ctime_ns, theirs.ino, 0
+                        theirs.ctime_ns, theirs.ino, 0, theirs.rotten
                    FROM temp.ours JOIN temp.theirs
                         ON theirs.ino = ours.ino AND theirs.volume = ours.volume
                        AND theirs.size = ours.size AND theirs.mtime_ns = ours.mtime_ns
@@ -276,6 +284,7 @@ impl Sides {
                     path: PathBuf::new(),
                     state: state(row, 3)?,
                     racy: row.get(7)?,
+                    is_rotten: row.get(8)?,
                 };
                 Ok((FolderId(row.get(1)?), rows::name(row, 2)?, found))
             })?;

@@ -65,7 +65,7 @@ impl TestFile<'_> {
         self
     }
 
-    fn state(&self) -> FileState {
+    pub(super) fn state(&self) -> FileState {
         FileState {
             size: self.size,
             mtime_ns: 1_000,
@@ -88,6 +88,7 @@ impl TestFile<'_> {
             ino: self.ino,
             keeps_digest: false,
             replaces,
+            returns: replaces.is_none(),
             sample: None,
         }
     }

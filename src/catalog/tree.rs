@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use rusqlite::Row;
 use rusqlite::types::ValueRef;
 
+use super::rot::ROTTEN;
 use super::rows::{self, unsigned};
 use super::{CatalogError, ReadOnly};
 use crate::model::{FolderId, RootId, ScanId, VolumeId};
@@ -45,11 +46,12 @@ pub struct TreeFile<'a> {
     pub ino: Option<u64>,
     /// Its modification time.
     pub mtime_ns: i64,
-    /// The hash of its head and tail.
+    /// The hash of its head and tail, where it is sound.
     pub probe: Option<i64>,
     /// Whether it was found different from all others of its size and probe.
     pub is_settled: bool,
-    /// Its digest.
+    /// Its digest; `None` also where the file is known to be rotten, and so
+    /// is not what its digest says.
     pub digest: Option<&'a [u8]>,
 }
 
@@ -64,9 +66,13 @@ pub struct TreeFault {
     pub size: Option<u64>,
 }
 
-/// The columns of [`TreeFile`].
-const FILE: &str = "files.folder, files.name, folders.volume, files.size, files.ino,
-    files.mtime_ns, files.probe, files.settled_in IS NOT NULL, files.digest";
+/// The columns of [`TreeFile`], and whether the file is rotten.
+fn file_columns() -> String {
+    format!(
+        "files.folder, files.name, folders.volume, files.size, files.ino, files.mtime_ns,
+         files.probe, files.settled_in IS NOT NULL, files.digest, {ROTTEN}"
+    )
+}
 
 impl ReadOnly {
     /// Does `work` on one state of the catalog, whatever a scan writes
@@ -113,9 +119,10 @@ impl ReadOnly {
     ) -> Result<(), E> {
         // CROSS JOIN keeps the order of the loops, and so nothing is sorted.
         let sql = format!(
-            "SELECT {FILE} FROM folders CROSS JOIN files ON files.folder = folders.id
+            "SELECT {} FROM folders CROSS JOIN files ON files.folder = folders.id
               WHERE folders.removed_in IS NULL AND files.removed_in IS NULL
-              ORDER BY folders.id, files.name"
+              ORDER BY folders.id, files.name",
+            file_columns()
         );
         self.visit_files(&sql, [], &mut visit)
     }
@@ -127,8 +134,9 @@ impl ReadOnly {
         mut visit: impl FnMut(&TreeFile<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let sql = format!(
-            "SELECT {FILE} FROM folders CROSS JOIN files ON files.folder = folders.id
-              WHERE folders.id = ?1 AND files.removed_in IS NULL ORDER BY files.name"
+            "SELECT {} FROM folders CROSS JOIN files ON files.folder = folders.id
+              WHERE folders.id = ?1 AND files.removed_in IS NULL ORDER BY files.name",
+            file_columns()
         );
         self.visit_files(&sql, [folder.0], &mut visit)
     }
@@ -175,8 +183,10 @@ impl ReadOnly {
     }
 }
 
-/// A row as it lies in SQLite's page: nothing is copied.
+/// A row as it lies in SQLite's page: nothing is copied. Of the content of a
+/// rotten file nothing is known.
 fn tree_file<'r>(row: &'r Row<'_>) -> rusqlite::Result<TreeFile<'r>> {
+    let is_sound = !row.get::<_, bool>(9)?;
     Ok(TreeFile {
         folder: FolderId(row.get(0)?),
         name: OsStr::from_bytes(row.get_ref(1)?.as_blob()?),
@@ -184,10 +194,10 @@ fn tree_file<'r>(row: &'r Row<'_>) -> rusqlite::Result<TreeFile<'r>> {
         size: unsigned(row.get(3)?),
         ino: row.get::<_, Option<i64>>(4)?.map(i64::cast_unsigned),
         mtime_ns: row.get(5)?,
-        probe: row.get(6)?,
+        probe: row.get::<_, Option<i64>>(6)?.filter(|_| is_sound),
         is_settled: row.get(7)?,
         digest: match row.get_ref(8)? {
-            ValueRef::Blob(digest) => Some(digest),
+            ValueRef::Blob(digest) if is_sound => Some(digest),
             _ => None,
         },
     })

@@ -55,6 +55,10 @@ pub(super) fn run(context: &Context, args: &DiffArgs) -> anyhow::Result<Exit> {
         let mut sentences = forward.sentences();
         sentences.extend(backward.iter().flat_map(Direction::sentences));
         let is_safe = forward.is_safe() && backward.as_ref().is_none_or(Direction::is_safe);
+        if is_safe && backward.is_some() {
+            sentences
+                .push("only one of A and B may go: each has the copies of the other".to_owned());
+        }
         let totals = TotalsJson::new(&forward, backward.as_ref());
         let left = answer.end(&totals, &sentences)?;
         let exit = if is_safe { Exit::Done } else { Exit::Findings };
@@ -109,7 +113,7 @@ impl Direction {
         let mut all = self.standing.objections.clone();
         let (from, to) = (self.from, self.to);
         let Comparison {
-            unique,
+            only,
             undetermined,
             changed_folders,
             ..
@@ -120,11 +124,8 @@ impl Direction {
                 counted(*changed_folders, "folder", "folders")
             ));
         }
-        if unique.files > 0 {
-            all.push(format!(
-                "{} nowhere under {to}",
-                unique.words(self.is_exact)
-            ));
+        if only.files > 0 {
+            all.push(format!("{} nowhere under {to}", only.words(self.is_exact)));
         }
         if undetermined.files > 0 {
             all.push(format!(
@@ -146,12 +147,9 @@ impl Direction {
                 "    {} also under {to}",
                 found.duplicate.words(self.is_exact)
             ),
-            format!(
-                "    {} nowhere under {to}",
-                found.unique.words(self.is_exact)
-            ),
+            format!("    {} nowhere under {to}", found.only.words(self.is_exact)),
         ];
-        lines.extend(reasons(&found.why_unique));
+        lines.extend(reasons(&found.why_only));
         lines.push(format!(
             "    {} undetermined",
             found.undetermined.words(self.is_exact)
@@ -195,6 +193,9 @@ impl Tally {
 struct TotalsJson {
     /// What the exit code says: with `--both`, that either side could go.
     safe_to_wipe: bool,
+    /// Whether the other side must stay then; with `--both` only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    only_one_may_go: Option<bool>,
     a: DirectionJson,
     #[serde(skip_serializing_if = "Option::is_none")]
     b: Option<DirectionJson>,
@@ -212,8 +213,8 @@ struct DirectionJson {
     bytes: u64,
     duplicate_files: u64,
     duplicate_bytes: u64,
-    unique_files: u64,
-    unique_bytes: u64,
+    only_files: u64,
+    only_bytes: u64,
     undetermined_files: u64,
     undetermined_bytes: u64,
     empty_files: u64,
@@ -223,8 +224,10 @@ struct DirectionJson {
 
 impl TotalsJson {
     fn new(forward: &Direction, backward: Option<&Direction>) -> Self {
+        let safe_to_wipe = forward.is_safe() && backward.is_none_or(Direction::is_safe);
         Self {
-            safe_to_wipe: forward.is_safe() && backward.is_none_or(Direction::is_safe),
+            safe_to_wipe,
+            only_one_may_go: backward.map(|_| safe_to_wipe),
             a: DirectionJson::new(forward),
             b: backward.map(DirectionJson::new),
         }
@@ -250,8 +253,8 @@ impl DirectionJson {
             bytes: all.bytes,
             duplicate_files: found.duplicate.files,
             duplicate_bytes: found.duplicate.bytes,
-            unique_files: found.unique.files,
-            unique_bytes: found.unique.bytes,
+            only_files: found.only.files,
+            only_bytes: found.only.bytes,
             undetermined_files: found.undetermined.files,
             undetermined_bytes: found.undetermined.bytes,
             empty_files: standing.empty,

@@ -1,24 +1,27 @@
 //! `dupescan find FILE…`: is this content anywhere in the catalog?
 
-use std::collections::BTreeMap;
-use std::io;
-use std::path::{Path, PathBuf};
+mod finder;
 
-use anyhow::Context as _;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use finder::{Finder, Found, Now, Place, Wanted};
 use serde::Serialize;
 
 use super::answer::{Form, Writing};
 use super::args::FindArgs;
-use super::check::{Checker, Look};
+use super::check::Checker;
 use super::context::Context;
 use super::exit::{self, Exit};
-use super::{paths, report};
-use crate::catalog::{CatalogError, Known, Lookup};
-use crate::model::{Algorithm, Digest, Probe};
-use crate::platform::{Dir, Links, OpenFile};
-use crate::report::text::{counted, escape, grouped};
+use super::report;
+use crate::catalog::{CatalogError, Lookup, ReadOnly};
+use crate::model::{Algorithm, Digest};
+use crate::report::text::{counted, grouped};
 use crate::report::{Cell, Column};
-use crate::scan::content;
+
+/// Fewest digits that stand for a digest: that two of a catalog begin with the
+/// same twelve is not to be expected, and told where it happens.
+const LEAST_DIGITS: usize = 12;
 
 const COLUMNS: &[Column] = &[
     Column::hidden("file"),
@@ -31,42 +34,6 @@ const COLUMNS: &[Column] = &[
     Column::hidden("mtime"),
     Column::hidden("reason"),
 ];
-
-/// Something that is looked for.
-enum Wanted {
-    File(PathBuf, u64),
-    Digest(Digest),
-}
-
-/// What the catalog holds of it.
-#[derive(Default)]
-struct Found {
-    digest: Option<Digest>,
-    /// Where it is, or may be.
-    places: Vec<Place>,
-    /// Files anywhere in the catalog that may be it, since they have no digest.
-    unread: u64,
-}
-
-/// A catalogued file that is, or may be, what was asked for.
-struct Place {
-    known: Known,
-    now: Now,
-    /// Whether it has the content that was asked for; it may have otherwise.
-    is_found: bool,
-    /// Whether it is the very file that was asked for.
-    is_itself: bool,
-}
-
-/// How a catalogued file is now.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Now {
-    AsScanned,
-    Offline,
-    Changed,
-    Gone,
-    Unreadable(String),
-}
 
 #[derive(Debug, Default, Serialize)]
 struct Totals {
@@ -82,11 +49,12 @@ pub(super) fn run(context: &Context, args: &FindArgs) -> anyhow::Result<Exit> {
     let header = report::header(&catalog).map_err(at_catalog)?;
     let algorithm = catalog.algorithm().map_err(at_catalog)?;
     let roots = catalog.roots().map_err(at_catalog)?;
-    let wanted = wanted(args, algorithm)?;
+    let wanted = wanted(args, algorithm, &catalog)?;
     let (mut sizes, mut digests) = (Vec::new(), Vec::new());
     for one in &wanted {
         match one {
             Wanted::File(_, size) => sizes.push(*size),
+            Wanted::Unseen(..) | Wanted::NoDigest(_) => {}
             // Empty files are known by their size.
             Wanted::Digest(digest) if *digest == algorithm.digest_of_nothing() => sizes.push(0),
             Wanted::Digest(digest) => digests.push(*digest),
@@ -100,225 +68,98 @@ pub(super) fn run(context: &Context, args: &FindArgs) -> anyhow::Result<Exit> {
     let form = Form::from(&args.answer);
     form.give(context, &header, ("files", COLUMNS), |answer| {
         let mut totals = Totals::default();
+        let mut exit = Exit::Done;
         for one in &wanted {
             let found = finder.find(one)?;
             totals.add(&found);
+            exit = exit.or(end_of(one, &found));
             write(answer, one, &found)?;
         }
-        let exit = match totals.found == totals.asked {
-            true => Exit::Done,
-            false => Exit::Findings,
-        };
         let left = answer.end(&totals, &totals.sentences())?;
         Ok((left, exit))
     })
 }
 
-fn wanted(args: &FindArgs, algorithm: Algorithm) -> anyhow::Result<Vec<Wanted>> {
-    let mut wanted = Vec::new();
-    for path in &args.files {
-        let meta = std::fs::metadata(path)
-            .map_err(|error| exit::usage(format_args!("{}: {error}", path.display())))?;
-        if !meta.is_file() {
-            return Err(exit::usage(format_args!(
-                "{} is not a file: `find` takes files",
-                path.display()
-            )));
-        }
-        wanted.push(Wanted::File(path.clone(), meta.len()));
-    }
+fn wanted(
+    args: &FindArgs,
+    algorithm: Algorithm,
+    catalog: &ReadOnly,
+) -> anyhow::Result<Vec<Wanted>> {
+    let mut wanted: Vec<Wanted> = args.files.iter().map(|path| stat(path)).collect();
     for hex in &args.digest {
-        wanted.push(Wanted::Digest(parse_digest(hex, algorithm)?));
+        wanted.push(digest_of(hex, algorithm, catalog)?);
     }
-    Ok(wanted)
+    // With nothing to answer it is a mistake, and no answer.
+    match wanted.first() {
+        Some(Wanted::Unseen(path, why))
+            if wanted.iter().all(|one| matches!(one, Wanted::Unseen(..))) =>
+        {
+            let path = path.display();
+            Err(exit::usage(format_args!("{path}: {why}")))
+        }
+        _ => Ok(wanted),
+    }
 }
 
-fn parse_digest(hex: &str, algorithm: Algorithm) -> anyhow::Result<Digest> {
+fn stat(path: &Path) -> Wanted {
+    let unseen = |why: String| Wanted::Unseen(path.to_owned(), why);
+    match std::fs::metadata(path) {
+        Ok(meta) if meta.is_file() => Wanted::File(path.to_owned(), meta.len()),
+        Ok(_) => unseen("it is not a file: `find` takes files".to_owned()),
+        Err(error) => unseen(error.to_string()),
+    }
+}
+
+/// How the program ends as far as one answer decides. What could not be read
+/// is told on standard error as well: it is no answer of the catalog's.
+fn end_of(wanted: &Wanted, found: &Found) -> Exit {
+    if let (Wanted::File(path, _) | Wanted::Unseen(path, _), Some(why)) = (wanted, &found.trouble) {
+        exit::print_line(&format!("cannot read {}: {why}", path.display()));
+    }
+    match (wanted, &found.trouble) {
+        (Wanted::Unseen(..), _) => Exit::Usage,
+        (_, Some(_)) => Exit::CouldNot,
+        _ if found.is_found() => Exit::Done,
+        _ => Exit::Findings,
+    }
+}
+
+/// The digest that was typed, or the only one in the catalog that begins so.
+fn digest_of(hex: &str, algorithm: Algorithm, catalog: &ReadOnly) -> anyhow::Result<Wanted> {
     let digits = 2 * algorithm.digest_len();
-    let bytes: Option<Vec<u8>> = (hex.len() == digits && hex.is_ascii())
-        .then(|| {
-            (0..digits)
-                .step_by(2)
-                .map(|at| u8::from_str_radix(&hex[at..at + 2], 16).ok())
-                .collect()
-        })
-        .flatten();
-    let digest = bytes.and_then(|bytes| Digest::from_bytes(&bytes));
-    digest.ok_or_else(|| {
-        exit::usage(format_args!(
+    let is_hex = !hex.is_empty() && hex.bytes().all(|digit| digit.is_ascii_hexdigit());
+    // As long as another algorithm makes them, it is no beginning.
+    let is_other = hex.len() == 64 && digits != 64;
+    if !is_hex || is_other || !(LEAST_DIGITS..=digits).contains(&hex.len()) {
+        return Err(exit::usage(format_args!(
             "invalid value '{hex}' from --digest: expected {digits} hexadecimal digits, as \
-             {algorithm} makes them"
-        ))
-    })
-}
-
-/// Looks for content in the catalog.
-struct Finder {
-    lookup: Lookup,
-    checker: Checker,
-    algorithm: Algorithm,
-}
-
-impl Finder {
-    fn find(&mut self, wanted: &Wanted) -> anyhow::Result<Found> {
-        match wanted {
-            Wanted::Digest(digest) => self.by_digest(digest),
-            Wanted::File(path, size) => self
-                .by_content(path, *size)
-                .with_context(|| format!("cannot read {}", path.display())),
-        }
+             {algorithm} makes them, or the first {LEAST_DIGITS} and more of them"
+        )));
     }
-
-    fn by_digest(&mut self, digest: &Digest) -> anyhow::Result<Found> {
-        let known = match *digest == self.algorithm.digest_of_nothing() {
-            true => self.lookup.of_size(0)?,
-            false => self.lookup.of_digest(digest)?,
-        };
-        let places: Vec<Place> = known.into_iter().map(|known| self.equal(known)).collect();
-        Ok(Found {
-            digest: Some(*digest),
-            unread: match places.iter().any(|place| place.is_found) {
-                true => 0,
-                false => self.lookup.unread(),
-            },
-            places,
-        })
+    if let Some(digest) = whole_digest(hex).filter(|_| hex.len() == digits) {
+        return Ok(Wanted::Digest(digest));
     }
-
-    fn by_content(&mut self, path: &Path, size: u64) -> anyhow::Result<Found> {
-        let mut asked = Asked::open(path, self.algorithm)?;
-        if asked.file.opened_as().meta.size != size {
-            anyhow::bail!("it is changing");
-        }
-        let mut found = Found::default();
-        for known in self.lookup.of_size(size)? {
-            match self.is_equal(&known, &mut asked) {
-                Ok(true) => found.places.push(Place {
-                    is_itself: self.is_itself(&known, &asked),
-                    ..self.equal(known)
-                }),
-                Ok(false) => {}
-                Err(Trouble::Asked(error)) => return Err(error.into()),
-                Err(Trouble::Known(now)) => found.places.push(Place {
-                    known,
-                    now,
-                    is_found: false,
-                    is_itself: false,
-                }),
-            }
-        }
-        found.digest = asked.digest;
-        Ok(found)
+    let nothing = algorithm.digest_of_nothing();
+    let mut known = catalog.digests_beginning(hex, 2)?;
+    if nothing.to_hex().starts_with(&hex.to_ascii_lowercase()) {
+        known.push(nothing);
     }
-
-    /// A file that had the content when it was scanned. Offline it is believed
-    /// to have it still; in any other state than scanned it proves nothing.
-    fn equal(&self, known: Known) -> Place {
-        let now = self.now(&known);
-        Place {
-            is_found: matches!(now, Now::AsScanned | Now::Offline),
-            is_itself: false,
-            known,
-            now,
-        }
-    }
-
-    fn now(&self, known: &Known) -> Now {
-        if !self.checker.is_online(&known.path) {
-            return Now::Offline;
-        }
-        match self.checker.look(&known.path, &known.state) {
-            Look::Same => Now::AsScanned,
-            Look::Changed | Look::Elsewhere => Now::Changed,
-            Look::Gone => Now::Gone,
-            Look::Failed(why) => Now::Unreadable(why),
-        }
-    }
-
-    fn is_itself(&self, known: &Known, asked: &Asked) -> bool {
-        let opened = asked.file.opened_as();
-        known.state.is_of(&opened.meta)
-            && self
-                .checker
-                .stat(&known.path)
-                .is_ok_and(|stat| stat.id() == opened.id())
-    }
-
-    /// Whether a file of the same size had the same content, by digest where
-    /// it has one, and by reading it now otherwise.
-    fn is_equal(&self, known: &Known, asked: &mut Asked) -> Result<bool, Trouble> {
-        if known.state.size == 0 || self.is_itself(known, asked) {
-            return Ok(true);
-        }
-        if let Some(digest) = known.digest {
-            return Ok(asked.digest()? == digest);
-        }
-        if known.probe.is_some() && asked.probe()? != known.probe {
-            return Ok(false);
-        }
-        match self.now(known) {
-            Now::AsScanned => {}
-            other => return Err(Trouble::Known(other)),
-        }
-        let unreadable = |error: io::Error| Trouble::Known(Now::Unreadable(error.to_string()));
-        let file = self.checker.open(&known.path).map_err(unreadable)?;
-        if !known.state.is_of(&file.opened_as().meta) {
-            return Err(Trouble::Known(Now::Changed));
-        }
-        match content::are_equal(&asked.file, &file) {
-            Ok(Some(is_equal)) => Ok(is_equal),
-            Ok(None) => Err(Trouble::Known(Now::Changed)),
-            Err(error) => Err(unreadable(error)),
-        }
+    match known.as_slice() {
+        [] => Ok(Wanted::NoDigest(hex.to_ascii_lowercase())),
+        [digest] => Ok(Wanted::Digest(*digest)),
+        _ => Err(exit::usage(format_args!(
+            "invalid value '{hex}' from --digest: several digests begin so, and more digits tell \
+             which is meant"
+        ))),
     }
 }
 
-/// Which file could not be read.
-enum Trouble {
-    Asked(io::Error),
-    Known(Now),
-}
-
-/// A file that is asked for, and what was read of it so far.
-struct Asked {
-    file: OpenFile,
-    algorithm: Algorithm,
-    digest: Option<Digest>,
-    probe: Option<Probe>,
-}
-
-impl Asked {
-    fn open(path: &Path, algorithm: Algorithm) -> anyhow::Result<Self> {
-        let whole = paths::resolve(path)?;
-        let (folder, name) = whole
-            .parent()
-            .zip(whole.file_name())
-            .ok_or_else(|| io::Error::from(io::ErrorKind::IsADirectory))?;
-        Ok(Self {
-            file: Dir::open_root(folder)?.open_file(name, Links::Refuse)?,
-            algorithm,
-            digest: None,
-            probe: None,
-        })
-    }
-
-    fn digest(&mut self) -> Result<Digest, Trouble> {
-        if let Some(digest) = self.digest {
-            return Ok(digest);
-        }
-        let digest = content::digest_of(&self.file, self.algorithm)
-            .and_then(|digest| digest.ok_or_else(|| io::Error::other("it is changing")))
-            .map_err(Trouble::Asked)?;
-        self.digest = Some(digest);
-        Ok(digest)
-    }
-
-    fn probe(&mut self) -> Result<Option<Probe>, Trouble> {
-        if self.probe.is_none() {
-            self.probe = content::probe_of(&self.file).map_err(Trouble::Asked)?;
-        }
-        Ok(self.probe)
-    }
+fn whole_digest(hex: &str) -> Option<Digest> {
+    let digits = hex.as_bytes().chunks(2);
+    let bytes: Option<Vec<u8>> = digits
+        .map(|two| u8::from_str_radix(std::str::from_utf8(two).ok()?, 16).ok())
+        .collect();
+    Digest::from_bytes(&bytes?)
 }
 
 impl Now {
@@ -327,6 +168,7 @@ impl Now {
         match self {
             Self::AsScanned => "as scanned",
             Self::Offline => "offline",
+            Self::Rotten => "rotten",
             Self::Changed => "changed",
             Self::Gone => "gone",
             Self::Unreadable(_) => "unreadable",
@@ -348,6 +190,7 @@ impl Place {
     fn mark(&self) -> Option<String> {
         match &self.now {
             Now::AsScanned if self.is_itself => Some("this file".to_owned()),
+            other if self.is_itself => Some(format!("this file, {}", other.words())),
             Now::AsScanned => None,
             Now::Unreadable(why) => Some(format!("unreadable: {why}")),
             other => Some(other.words().to_owned()),
@@ -367,7 +210,7 @@ impl Found {
     fn answer(&self) -> &'static str {
         match (self.is_found(), self.unsure()) {
             (true, _) => "found",
-            (false, 0) => "not found",
+            (false, 0) if self.trouble.is_none() => "not found",
             (false, _) => "undetermined",
         }
     }
@@ -388,6 +231,9 @@ impl Found {
             let why = self.reasons().join(", ");
             format!("{files}{more} could be the same, which cannot be told ({why})")
         };
+        if let Some(why) = &self.trouble {
+            return format!("undetermined: cannot be read: {why}");
+        }
         match self.answer() {
             "found" if self.unsure() > 0 => format!("found; {}", unsure(" more")),
             "found" => "found".to_owned(),
@@ -398,6 +244,9 @@ impl Found {
 
     /// Why it cannot be told of how many files.
     fn reasons(&self) -> Vec<String> {
+        if let Some(why) = &self.trouble {
+            return vec![format!("cannot be read: {why}")];
+        }
         let mut counts = BTreeMap::<&str, u64>::new();
         for place in self.places.iter().filter(|place| !place.is_found) {
             *counts.entry(place.now.words()).or_default() += 1;
@@ -432,20 +281,21 @@ impl Totals {
 
 fn write(answer: &mut Writing<'_, '_>, wanted: &Wanted, found: &Found) -> anyhow::Result<()> {
     let (file, name) = match wanted {
-        Wanted::File(path, _) => (Cell::Path(path.clone()), escape(path)),
-        Wanted::Digest(digest) => (Cell::Nothing, digest.to_hex()),
+        Wanted::File(path, _) | Wanted::Unseen(path, _) => (Cell::Path(path.clone()), path.clone()),
+        Wanted::Digest(digest) => (Cell::Nothing, digest.to_hex().into()),
+        Wanted::NoDigest(hex) => (Cell::Nothing, format!("{hex}…").into()),
     };
     let digest = || {
         found
             .digest
             .map_or(Cell::Nothing, |digest| Cell::text(digest.to_hex()))
     };
-    answer.line(&format!("{name}: {}", found.sentence()))?;
+    answer.path_line("", &name, &format!(": {}", found.sentence()))?;
     for place in &found.places {
         let path = &place.known.path;
         if answer.has_room() {
             let mark = place.mark().map(|mark| format!(" ({mark})"));
-            answer.line(&format!("    {}{}", escape(path), mark.unwrap_or_default()))?;
+            answer.path_line("    ", path, &mark.unwrap_or_default())?;
         }
         let reason = match &place.now {
             Now::Unreadable(why) => Cell::text(why.clone()),

@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use super::args::FoldersArgs;
 use super::context::Context;
 use super::exit::{self, Exit};
-use super::{output, paths, report};
+use super::{outfile, output, paths, report};
 use crate::catalog::ReadOnly;
 use crate::folders::{
     Comparer, Forest, IdenticalGroups, Node, Pair, SimilarPairs, Similarity, Tuning, similar,
@@ -34,15 +34,19 @@ pub(super) fn run(context: &Context, mut args: FoldersArgs) -> anyhow::Result<Ex
     let report = catalog.in_snapshot(|| inquiry.report(percent))?;
     let format = FolderFormat::from(args.format);
     let style = Style {
-        terminal: context.terminal,
-        width: context.width(),
-        color: context.color,
         exact_bytes: args.bytes,
         ..Style::default()
     };
-    let mut stdout = output::stdout();
-    write_folders(&report, format, style, &mut stdout)?;
-    stdout.flush().context("cannot write to standard output")?;
+    match &args.output {
+        Some(file) => outfile::fill(file, &context.config.db, |out| {
+            Ok(write_folders(&report, format, style, out)?)
+        })?,
+        None => {
+            let mut stdout = output::stdout();
+            write_folders(&report, format, context.on_stdout(style), &mut stdout)?;
+            stdout.flush().context("cannot write to standard output")?;
+        }
+    }
     if format == FolderFormat::Csv {
         context.note(&text::as_of(&report.header));
     }
@@ -86,6 +90,7 @@ impl Inquiry<'_> {
             scope: FolderScope {
                 min_size: args.min_size,
                 max_size: args.max_size,
+                extensions: args.ext.clone(),
                 exclude: args.exclude.clone(),
                 as_scanned: args.as_scanned,
             },
@@ -146,13 +151,17 @@ impl Inquiry<'_> {
         };
         let mut groups = Vec::new();
         for group in &found.groups[..self.shown(found.groups.len())] {
-            let ids = group.folders.iter().map(|&node| forest.id(node));
-            let paths: Result<_, _> = ids.map(|id| places.path(id)).collect();
+            let mut named = |nodes: &[Node]| -> anyhow::Result<_> {
+                let ids = nodes.iter().map(|&node| forest.id(node));
+                let paths: Result<_, _> = ids.map(|id| places.path(id)).collect();
+                Ok(paths.map_err(|error| self.context.at_catalog(error))?)
+            };
             groups.push(FolderGroup {
                 files: group.files,
                 bytes: group.bytes,
                 reclaimable: group.reclaimable,
-                paths: paths.map_err(|error| self.context.at_catalog(error))?,
+                paths: named(&group.folders)?,
+                aliases: named(&group.aliases)?,
             });
         }
         Ok(Identical {
@@ -195,6 +204,7 @@ impl Inquiry<'_> {
             all: found.pairs.len() as u64,
             is_complete: found.is_complete,
             crowded: found.crowded,
+            undetermined: found.undetermined,
         })
     }
 

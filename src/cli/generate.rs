@@ -1,12 +1,13 @@
 //! `dupescan completions` and `dupescan man`: generated from the definitions
 //! of the command line, so that they never disagree with it.
 
-use std::io::Write;
+mod manual;
+
+use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::Context;
 use clap::CommandFactory;
-use clap_mangen::Man;
 
 use super::args::{Cli, CompletionsArgs, ManArgs};
 use super::exit::Exit;
@@ -27,16 +28,34 @@ pub(super) fn man(args: &ManArgs) -> anyhow::Result<Exit> {
     match &args.dir {
         Some(dir) => write_pages(dir),
         None => {
-            let mut page = Vec::new();
-            Man::new(Cli::command()).render(&mut page)?;
+            let page = manual::page(&documented())?;
             print(&page)
         }
     }
 }
 
+/// The commands as they are documented: `help` has no page, since it says
+/// what the pages say.
+fn documented() -> clap::Command {
+    let mut command = Cli::command().disable_help_subcommand(true);
+    command = command.mut_subcommands(|command| command.disable_help_subcommand(true));
+    command.build();
+    command
+}
+
+/// Writes the page of a command and of all below it.
+fn write_page(command: &clap::Command, dir: &Path) -> io::Result<()> {
+    let name = command.get_display_name().unwrap_or(NAME);
+    std::fs::write(dir.join(format!("{name}.1")), manual::page(command)?)?;
+    let below = command.get_subcommands();
+    below
+        .into_iter()
+        .try_for_each(|child| write_page(child, dir))
+}
+
 fn write_pages(dir: &Path) -> anyhow::Result<Exit> {
     std::fs::create_dir_all(dir)
-        .and_then(|()| clap_mangen::generate_to(Cli::command(), dir))
+        .and_then(|()| write_page(&documented(), dir))
         .with_context(|| format!("cannot write manual pages into {}", dir.display()))?;
     Ok(Exit::Done)
 }

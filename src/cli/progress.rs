@@ -156,6 +156,8 @@ pub(super) fn notify(context: &Context, notice: &Notice) {
     let line = match (context.shown, notice) {
         (Shown::Json, notice) => json::notice(notice),
         _ if context.quiet => return,
+        // It announces the progress, which nobody wants to see.
+        (Shown::Nothing, Notice::ToRead(..)) => return,
         (_, Notice::ToRead(files, bytes)) => {
             let files = counted(*files, "file", "files");
             format!("{files} to read: {}", human_size(*bytes))

@@ -30,6 +30,7 @@ pub(super) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
     };
     let below = below(context, &catalog, args)?;
     let filter = filter(context, &catalog, args, below.clone())?;
+    let rotten = catalog.rotten().map_err(at_catalog)?.len() as u64;
     let source = Source {
         groups: GroupList::build(catalog, filter).map_err(at_catalog)?,
         check,
@@ -41,6 +42,11 @@ pub(super) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
     let format = Format::from(args.format);
     if matches!(format, Format::Jsonl | Format::Csv | Format::Fdupes) {
         context.note(&text::as_of(&header));
+    }
+    if rotten > 0 {
+        let files = text::counted(rotten, "file is", "files are");
+        let audit = context.command("audit");
+        context.note(&format!("{files} left out as no copy: rotten (`{audit}`)"));
     }
     Ok(Exit::Done)
 }
@@ -83,6 +89,7 @@ fn filter(
         order: args.sort.into(),
         // With --check the limit is on groups that pass it.
         limit: args.limit.filter(|_| !args.check),
+        ..GroupFilter::default()
     })
 }
 

@@ -1,7 +1,7 @@
 //! What equals what: files as rows of columns, and the numbers their contents
 //! get. Compact, since all files of the catalog are here at once.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
 
 use rayon::slice::ParallelSliceMut;
@@ -48,9 +48,9 @@ pub(super) struct Contents {
     first_shared: u32,
     /// Names of each content among the files that count.
     names: Vec<u32>,
-    /// Sizes that an uncertain file has: no content of such a size is
-    /// certainly the only one.
-    doubtful: HashSet<u64>,
+    /// Whether a file that was not read may have the content, by the catalog's
+    /// rule for what is undetermined.
+    doubtful: Vec<bool>,
 }
 
 impl Contents {
@@ -80,9 +80,13 @@ impl Contents {
     /// Whether exactly one file has this content, whatever the uncertain ones
     /// turn out to be.
     pub(super) fn is_unique(&self, content: u32) -> bool {
-        self.names[content as usize] == 1
-            && self.is_certain(content)
-            && !self.doubtful.contains(&self.size(content))
+        self.names[content as usize] == 1 && self.is_certain(content) && !self.is_doubtful(content)
+    }
+
+    /// Whether it may equal a content that is not known: that of a file that
+    /// was not read, of the same size, or of the same size and probe.
+    pub(super) fn is_doubtful(&self, content: u32) -> bool {
+        self.doubtful[content as usize]
     }
 }
 
@@ -198,13 +202,16 @@ impl Rows {
         let mut found = Contents {
             sizes: vec![0],
             certain: vec![true],
+            doubtful: vec![false],
             ..Contents::default()
         };
         for row in self.all().filter(|&row| self.is_empty_file(row)) {
             contents[row as usize] = EMPTY;
         }
         self.number_digests(&mut contents, &mut found);
-        self.number_copies(copies, &mut contents, &mut found);
+        let classes = self.classes(&contents, copies);
+        self.number_copies(copies, &classes, &mut contents, &mut found);
+        self.mark_doubtful(&classes, &contents, &mut found);
         self.rank(folders, &mut contents, &mut found);
         (contents, found)
     }
@@ -224,13 +231,18 @@ impl Rows {
 
     /// A file without a digest has the content of its copy's other names, and
     /// no other.
-    fn number_copies(&self, copies: &[u32], contents: &mut [u32], found: &mut Contents) {
+    fn number_copies(
+        &self,
+        copies: &[u32],
+        classes: &HashMap<Class, Seen>,
+        contents: &mut [u32],
+        found: &mut Contents,
+    ) {
         let size = |row: u32| self.sizes[row as usize];
         let mut by_copy: Vec<u32> = self
             .all()
             .filter(|&row| contents[row as usize] == NONE)
             .collect();
-        let classes = self.classes(&by_copy, copies);
         let mut digested = vec![NONE; copies.len()];
         for row in self.all().filter(|&row| self.is_digested(row)) {
             digested[copies[row as usize] as usize] = row;
@@ -242,7 +254,7 @@ impl Rows {
             let content = if twin != NONE && size(twin) == size(same[0]) {
                 contents[twin as usize]
             } else {
-                let is_certain = same.iter().all(|&row| self.is_resolved(row, &classes));
+                let is_certain = same.iter().all(|&row| self.is_resolved(row, classes));
                 found.add(size(same[0]), is_certain)
             };
             for &row in same {
@@ -251,9 +263,32 @@ impl Rows {
         }
     }
 
-    /// The copies in each class that an unresolved file belongs to.
-    fn classes(&self, unresolved: &[u32], copies: &[u32]) -> HashMap<Class, Seen> {
-        let classes = unresolved.iter().filter_map(|&row| self.class(row));
+    /// Marks the contents in classes that a file which was not read leaves
+    /// open.
+    fn mark_doubtful(
+        &self,
+        classes: &HashMap<Class, Seen>,
+        contents: &[u32],
+        found: &mut Contents,
+    ) {
+        let is_open = |class: Class| matches!(classes.get(&class), Some(Seen::Several));
+        if !classes.keys().any(|&class| is_open(class)) {
+            return;
+        }
+        for row in self.all() {
+            let size = self.sizes[row as usize];
+            let probe = self.probe(row);
+            if is_open((size, None)) || probe.is_some_and(|probe| is_open((size, Some(probe)))) {
+                found.doubtful[contents[row as usize] as usize] = true;
+            }
+        }
+    }
+
+    /// The copies in each class that an unresolved file belongs to. Files that
+    /// have no content yet may be such.
+    fn classes(&self, contents: &[u32], copies: &[u32]) -> HashMap<Class, Seen> {
+        let without = self.all().filter(|&row| contents[row as usize] == NONE);
+        let classes = without.filter_map(|row| self.class(row));
         let mut classes: HashMap<Class, Seen> = classes.map(|class| (class, Seen::None)).collect();
         for row in self.all() {
             let copy = copies[row as usize];
@@ -312,8 +347,7 @@ impl Rows {
         found.certain = order.iter().map(|&c| found.certain[c as usize]).collect();
         found.names = order.iter().map(|&c| names[c as usize]).collect();
         found.first_shared = 1 + narrow(first_shared);
-        let uncertain = (0..found.len()).filter(|&content| !found.certain[content]);
-        found.doubtful = uncertain.map(|content| found.sizes[content]).collect();
+        found.doubtful = order.iter().map(|&c| found.doubtful[c as usize]).collect();
     }
 }
 
@@ -322,6 +356,7 @@ impl Contents {
         let content = narrow(self.sizes.len());
         self.sizes.push(size);
         self.certain.push(certain);
+        self.doubtful.push(false);
         content
     }
 }

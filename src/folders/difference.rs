@@ -12,6 +12,8 @@ pub struct NamedFile {
     pub content: u32,
     /// Whether that is known for certain.
     pub is_certain: bool,
+    /// Whether a file that was not read may have it.
+    pub is_doubtful: bool,
     /// Its size.
     pub size: u64,
     /// Its modification time.
@@ -32,8 +34,8 @@ pub struct ChangedFile {
 /// The differences of two folders, each list by path.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Differences {
-    /// Files whose content the other folder has not, left and right. Files
-    /// whose content is undetermined are among them.
+    /// Files whose content the other folder has not, left and right, as far as
+    /// is known. Undetermined ones are among them.
     pub only: [Vec<NamedFile>; 2],
     /// Names with different content; they are not in `only` as well.
     pub changed: Vec<ChangedFile>,
@@ -85,6 +87,7 @@ mod tests {
             path: path.into(),
             content,
             is_certain: content < 90,
+            is_doubtful: content >= 90,
             size: content.into(),
             mtime_ns: i64::from(content) * 10,
         }

@@ -75,6 +75,8 @@ pub struct Forest {
     ends: Vec<Node>,
     depths: Vec<u32>,
     gaps: Vec<Gaps>,
+    /// Whether something below each may equal a file that was not read.
+    doubts: Vec<bool>,
     /// Where the files of each folder begin; one more than there are folders.
     starts: Vec<u32>,
     /// The content of each file.
@@ -207,16 +209,21 @@ impl Forest {
         order
     }
 
-    /// From now on a folder's gaps are those of all that is below it.
+    /// From now on a folder's gaps and doubts are those of all that is below
+    /// it.
     fn spread_gaps(&mut self) {
+        self.doubts = vec![false; self.len()];
         for node in (0..narrow(self.len())).rev() {
             let own = &self.contents[self.own_files(node)];
             if own.iter().any(|&content| !self.is_certain(content)) {
                 self.gaps[node as usize] |= Gaps::UNDETERMINED;
             }
+            let mut own = own.iter();
+            self.doubts[node as usize] |= own.any(|&content| self.is_doubtful(content));
             if let Some(parent) = self.parent(node) {
                 let gaps = self.gaps[node as usize];
                 self.gaps[parent as usize] |= gaps;
+                self.doubts[parent as usize] |= self.doubts[node as usize];
             }
         }
     }
@@ -251,6 +258,17 @@ impl Forest {
         self.gaps[node as usize]
     }
 
+    /// What keeps a folder from being told for certain from all others: what
+    /// is not known of it, and files of others that were not read and that may
+    /// equal its own.
+    pub(super) fn doubts(&self, node: Node) -> Gaps {
+        let mut doubts = self.gaps(node);
+        if self.doubts[node as usize] {
+            doubts |= Gaps::UNDETERMINED;
+        }
+        doubts
+    }
+
     /// The contents of a folder's own files, in the order they came.
     pub fn own_contents(&self, node: Node) -> &[u32] {
         &self.contents[self.own_files(node)]
@@ -264,6 +282,11 @@ impl Forest {
     /// Whether it is known what a content equals.
     pub fn is_certain(&self, content: u32) -> bool {
         self.catalogue.is_certain(content)
+    }
+
+    /// Whether a file that was not read may have a content.
+    pub fn is_doubtful(&self, content: u32) -> bool {
+        self.catalogue.is_doubtful(content)
     }
 
     pub(super) fn parent(&self, node: Node) -> Option<Node> {

@@ -18,6 +18,10 @@ use super::keys::RandomKeys;
 pub struct IdenticalGroup {
     /// The folders, the one to keep first, the others by path.
     pub folders: Vec<Node>,
+    /// Folders that hold the very files of the one to keep, by path: hard
+    /// links of them all, or the same folder by another path. Deleting those
+    /// frees nothing, or deletes what was to stay.
+    pub aliases: Vec<Node>,
     /// Files in each.
     pub files: u64,
     /// Bytes in them.
@@ -32,8 +36,8 @@ pub struct IdenticalGroup {
 pub struct IdenticalGroups {
     /// The groups, those that free most first.
     pub groups: Vec<IdenticalGroup>,
-    /// Groups that are not shown, since they free nothing: their files are
-    /// hard links of each other, or have other names elsewhere.
+    /// Groups that are not shown, since they free nothing: their files are the
+    /// same ones under several names, or have other names elsewhere.
     pub linked: u64,
     /// Folders that could not be compared.
     pub left_out: LeftOut,
@@ -58,12 +62,14 @@ impl Forest {
     /// groups add up.
     pub fn identical(&self, wanted: impl Fn(Node) -> bool) -> IdenticalGroups {
         let sums = self.sums();
+        let (groups, has_equal) = self.equal_folders(&sums, &wanted);
         let mut result = IdenticalGroups {
-            left_out: self.left_out(&sums, &wanted),
+            left_out: self.left_out(&sums, &has_equal, &wanted),
             ..IdenticalGroups::default()
         };
+        let keys = RandomKeys::default();
         let mut gone = vec![false; self.len()];
-        for mut group in self.equal_folders(&sums, wanted) {
+        for mut group in groups {
             group.retain(|&node| !gone[node as usize]);
             if group.len() < 2 {
                 continue;
@@ -73,7 +79,8 @@ impl Forest {
                 result.linked += 1;
                 continue;
             }
-            for &copy in &group[1..] {
+            let aliases = self.take_aliases(&mut group, &keys);
+            for &copy in group[1..].iter().chain(&aliases) {
                 let below = self.subtree(copy);
                 gone[below.start as usize..below.end as usize].fill(true);
             }
@@ -81,6 +88,7 @@ impl Forest {
                 files: self.files(group[0]).len() as u64,
                 bytes: sums[group[0] as usize].bytes,
                 folders: group,
+                aliases,
                 reclaimable,
             });
         }
@@ -89,21 +97,29 @@ impl Forest {
         result
     }
 
-    /// Folders of which something is not known, save those that have a file
-    /// that nothing else equals.
-    fn left_out(&self, sums: &[Sum], wanted: impl Fn(Node) -> bool) -> LeftOut {
+    /// Folders of which something is not known, or which may equal one of
+    /// those, save the ones that have a known equal, or a file that nothing
+    /// else equals.
+    fn left_out(&self, sums: &[Sum], has_equal: &[bool], wanted: impl Fn(Node) -> bool) -> LeftOut {
         let mut left_out = LeftOut::default();
         for (node, sum) in (0..).zip(sums) {
-            let gaps = self.gaps(node);
-            if !gaps.is_none() && !sum.is_unique && wanted(node) {
-                left_out.add(gaps);
+            let doubts = self.doubts(node);
+            let is_known = sum.is_unique || has_equal[node as usize];
+            if !doubts.is_none() && !is_known && wanted(node) {
+                left_out.add(doubts);
             }
         }
         left_out
     }
 
-    /// Folders with equal keys, those above before those below.
-    fn equal_folders(&self, sums: &[Sum], wanted: impl Fn(Node) -> bool) -> Vec<Vec<Node>> {
+    /// Folders with equal keys, those above before those below; and of every
+    /// folder whether it has an equal that does not lie in it or above it.
+    fn equal_folders(
+        &self,
+        sums: &[Sum],
+        wanted: impl Fn(Node) -> bool,
+    ) -> (Vec<Vec<Node>>, Vec<bool>) {
+        let mut has_equal = vec![false; self.len()];
         let mut keyed: Vec<(u128, Node)> = (0..)
             .zip(sums)
             .filter(|&(node, sum)| self.gaps(node).is_none() && sum.bytes > 0)
@@ -112,8 +128,15 @@ impl Forest {
         keyed.sort_unstable();
         let mut groups: Vec<Vec<Node>> = keyed
             .chunk_by(|a, b| a.0 == b.0)
-            .map(|same| self.topmost(same))
-            .filter(|group| group.len() > 1 && group.iter().any(|&node| wanted(node)))
+            .map(|same| (same, self.topmost(same)))
+            .filter(|(_, group)| group.len() > 1)
+            .inspect(|(same, _)| {
+                for &(_, node) in *same {
+                    has_equal[node as usize] = true;
+                }
+            })
+            .map(|(_, group)| group)
+            .filter(|group| group.iter().any(|&node| wanted(node)))
             .collect();
         // What lies above has more files, or as many in more folders.
         groups.sort_by_key(|group| {
@@ -121,7 +144,7 @@ impl Forest {
             let folders = sums[group[0] as usize].folders;
             (Reverse((files, folders)), group[0])
         });
-        groups
+        (groups, has_equal)
     }
 
     /// The folders of one key without those that lie in another of them: a
@@ -177,6 +200,21 @@ impl Forest {
         let least = (0..group.len()).min_by_key(|&at| (own(&group[at]), at));
         group[..=least.unwrap_or(0)].rotate_right(1);
         self.freed(&group[1..])
+    }
+
+    /// Takes those folders out that hold the very copies of the first.
+    fn take_aliases(&self, group: &mut Vec<Node>, keys: &RandomKeys) -> Vec<Node> {
+        let key = |node: Node| {
+            let copies = self.copies(node).iter();
+            copies.fold(0_u128, |sum, copy| sum.wrapping_add(keys.of(copy)))
+        };
+        let kept = key(group[0]);
+        let is_alias = |&node: &Node| key(node) == kept;
+        let (aliases, others) = group[1..].iter().partition(|node| is_alias(node));
+        group.truncate(1);
+        let others: Vec<Node> = others;
+        group.extend(others);
+        aliases
     }
 
     /// Bytes of the copies that have all their names below `folders`.

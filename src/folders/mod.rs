@@ -4,7 +4,8 @@
 //!
 //! A file's *content* is a number: equal numbers are equal bytes. Files whose
 //! content is not known for certain have a number of their own, so they equal
-//! nothing but their own hard links, and are counted wherever they matter.
+//! nothing but their own hard links, and are counted wherever they matter. A
+//! content that is known, and that such a file may have, is *doubtful*.
 
 mod contents;
 mod difference;

@@ -15,9 +15,15 @@ pub struct Side {
     pub only: Overlap,
     /// Its files that are not empty.
     pub files: u64,
+    /// Bytes of these files; equal ones count each.
+    pub bytes: u64,
     /// Those whose content the other has not.
     pub only_files: u64,
-    /// Those whose content is undetermined; they count as different.
+    /// Bytes of those.
+    pub only_bytes: u64,
+    /// Those that are not known to be in the other, and may be: their content
+    /// is undetermined, or may be that of a file that was not read. They count
+    /// as different.
     pub undetermined: u64,
     /// What else is not known of it.
     pub gaps: Gaps,
@@ -63,13 +69,18 @@ impl<'a> Comparer<'a> {
                 continue;
             }
             let is_only = !self.others.is_marked(content);
+            let size = self.forest.catalogue().size(content);
             side.files += 1;
-            side.only_files += u64::from(is_only);
-            side.undetermined += u64::from(!self.forest.is_certain(content));
+            side.bytes = side.bytes.saturating_add(size);
+            if is_only {
+                side.only_files += 1;
+                side.only_bytes = side.only_bytes.saturating_add(size);
+            }
+            side.undetermined += u64::from(is_only && self.forest.is_doubtful(content));
             if self.seen.mark(content) {
                 let one = Overlap {
                     contents: 1,
-                    bytes: self.forest.catalogue().size(content),
+                    bytes: size,
                 };
                 side.all = side.all.plus(one);
                 if is_only {

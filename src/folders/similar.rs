@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::contents::EMPTY;
 use super::forest::{Forest, Node};
+use super::gaps::LeftOut;
 use super::keys::RandomKeys;
 use super::narrow;
 pub use super::prefix::Measure;
@@ -103,6 +104,8 @@ pub struct SimilarPairs {
     /// Folders that are paired only with the first of many that hold exactly
     /// the same.
     pub crowded: u64,
+    /// Folders that may have more in common with others than is known.
+    pub undetermined: LeftOut,
 }
 
 /// Finds the pairs with at least one folder that is `wanted`. A pair speaks
@@ -131,11 +134,25 @@ pub fn similar(
             .then((a.left, a.right).cmp(&(b.left, b.right)))
     });
     SimilarPairs {
+        undetermined: in_doubt(forest, wanted),
         is_complete: steps.into_inner() <= similarity.tuning.most_steps
             && pairs.len() < similarity.tuning.most_pairs,
         crowded: members.iter().filter(|m| m.crowd.is_some()).count() as u64,
         pairs,
     }
+}
+
+/// The wanted folders that may hold more of what others hold, or share more of
+/// their own, than is known.
+fn in_doubt(forest: &Forest, wanted: impl Fn(Node) -> bool) -> LeftOut {
+    let mut left_out = LeftOut::default();
+    for node in (0..narrow(forest.len())).filter(|&node| wanted(node)) {
+        let doubts = forest.doubts(node);
+        if !doubts.is_none() {
+            left_out.add(doubts);
+        }
+    }
+    left_out
 }
 
 /// Folders in a round, where pairs are dense and where they are not.

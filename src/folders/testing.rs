@@ -203,6 +203,24 @@ impl Tree {
         size(inode) == 0 || others.next().is_none()
     }
 
+    /// Whether an inode that was not read may have the content of this one,
+    /// by the rule for what is undetermined.
+    pub(super) fn is_doubtful(&self, inode: u8) -> bool {
+        let state = |inode: u8| self.states[usize::from(inode)];
+        let in_class = |other: u8, probed: bool| {
+            let is_probed = |inode: u8| state(inode) != State::Unread;
+            size(other) == size(inode)
+                && (!probed || is_probed(other) && is_probed(inode) && probe(other) == probe(inode))
+        };
+        // Open is a class with several copies, one of them unresolved.
+        let is_open = |probed: bool, unresolved: State| {
+            let class = self.files.iter().map(|file| file.2);
+            let class: BTreeSet<u8> = class.filter(|&other| in_class(other, probed)).collect();
+            class.len() > 1 && class.iter().any(|&other| state(other) == unresolved)
+        };
+        size(inode) > 0 && (is_open(false, State::Unread) || is_open(true, State::Probed))
+    }
+
     /// Whether all that is below a folder is known.
     pub(super) fn is_complete(&self, top: usize) -> bool {
         let is_listed = !self.unlisted.iter().any(|&folder| self.holds(top, folder));

@@ -7,15 +7,18 @@ use std::path::Path;
 
 use serde::Serialize;
 use serde_json::Value;
+use unicode_width::UnicodeWidthStr;
 
 use super::cell::{Cell, Column};
 use super::csv::{io_error, neutral};
 use super::encode::{base64, rfc3339};
 use super::escape::escape;
 use super::json::{AsOfJson, write_value};
-use super::text::{as_of, counted, grouped, size};
+use super::text::{as_of, counted, grouped, shorten_middle, size};
 use super::{Header, Style};
 
+/// Columns that a path gets at least, however long the words beside it.
+const LEAST_PATH: usize = 16;
 /// Width of a size to the byte, up to 9 TB.
 const EXACT_SIZE: usize = 17;
 
@@ -102,6 +105,17 @@ impl<'a, W: Write> Answer<'a, W> {
             AnswerFormat::Table => writeln!(self.out, "{text}"),
             _ => Ok(()),
         }
+    }
+
+    /// Writes a line with a path into a table, whose middle goes where the
+    /// terminal is too narrow for it.
+    pub fn path_line(&mut self, before: &str, path: &Path, after: &str) -> io::Result<()> {
+        let mut path = escape(path);
+        if let Some(width) = self.style.width {
+            let room = usize::from(width).saturating_sub(before.width() + after.width());
+            path = shorten_middle(&path, room.max(LEAST_PATH));
+        }
+        self.line(&format!("{before}{path}{after}"))
     }
 
     /// Writes the next row, one cell a column, unless the limit is reached.

@@ -26,8 +26,8 @@ use super::shutdown::Shutdown;
 use super::throttle::Throttle;
 use super::{Notice, ScanError};
 use crate::catalog::{
-    AuditId, AuditList, AuditNote, AuditScope, CatalogError, Exclusive, FileFilter, FileState,
-    NO_SCAN, RootRow, WorkName, Writer, WriterHandle,
+    AuditFinding, AuditId, AuditList, AuditNote, AuditScope, CatalogError, Exclusive, FileFilter,
+    FileState, NO_SCAN, RootRow, WorkName, Writer, WriterHandle,
 };
 use crate::model::{Algorithm, Digest, FolderId, Probe, Timestamp, now_ns};
 use crate::platform::{Links, VolumeTable, lower_priority};
@@ -155,6 +155,9 @@ fn work_off(
 ) -> Result<AuditOutcome, ScanError> {
     let ended = engine.run_stage(&mut source);
     let mut saved = source.save();
+    if saved.is_ok() {
+        saved = writer.handle().spread_rot();
+    }
     let findings = engine.stop(Instant::now() + limits.shutdown);
     let is_whole = findings.given_up.is_empty() && source.list.offline == 0;
     if matches!(ended, Ok(StageEnd::Finished)) && is_whole && saved.is_ok() {
@@ -321,15 +324,20 @@ impl<'a> AuditSource<'a> {
         self.done += 1;
         self.count(&audited);
         (self.tell)(&audited);
-        let made = match audited.verdict {
-            AuditVerdict::Sound => None,
-            AuditVerdict::New(digest, probe) => Some((digest, probe, audited.racy)),
-            AuditVerdict::Rotten(_) | AuditVerdict::Changed | AuditVerdict::Gone => return,
+        let finding = match (audited.verdict, audited.expected) {
+            (AuditVerdict::Sound, _) => AuditFinding::Sound,
+            (AuditVerdict::New(digest, probe), _) => {
+                AuditFinding::Made(digest, probe, audited.racy)
+            }
+            (AuditVerdict::Rotten(_), Some(expected)) => AuditFinding::Rotten(expected),
+            (AuditVerdict::Rotten(_) | AuditVerdict::Changed | AuditVerdict::Gone, _) => {
+                AuditFinding::Moved
+            }
         };
         self.notes.push(AuditNote {
             names: audited.names,
             state: audited.state,
-            made,
+            finding,
         });
     }
 }

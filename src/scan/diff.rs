@@ -144,6 +144,7 @@ impl Diff {
                 ino,
                 keeps_digest,
                 replaces: row.filter(|row| !row.removed).map(|row| row.state.size),
+                returns: row.is_some_and(|row| row.removed),
                 sample: None,
             });
         }
@@ -275,6 +276,7 @@ mod tests {
         let diff = diff(&[("a", stat(1, 2, 3, 4))], &[known], false);
         assert!(diff.changes[0].keeps_digest);
         assert_eq!(diff.changes[0].replaces, None);
+        assert!(diff.changes[0].returns);
         assert_eq!(diff.counts.restored, 1);
     }
 

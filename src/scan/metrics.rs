@@ -118,7 +118,7 @@ pub struct Metrics {
     pub files_rotten: Counter,
 
     is_audit: AtomicBool,
-    stage: Mutex<Stage>,
+    stage: Mutex<Entered>,
     whereabouts: Whereabouts,
     started: Instant,
     workers: Counter,
@@ -130,6 +130,14 @@ pub struct Metrics {
     queue_peak: Counter,
     busy_ns: Counter,
     kinds: [Durations; ItemKind::ALL.len()],
+}
+
+/// A stage, and what had passed and was read when it began.
+#[derive(Debug, Clone, Copy)]
+struct Entered {
+    stage: Stage,
+    after: Duration,
+    bytes_read: u64,
 }
 
 impl Metrics {
@@ -151,7 +159,11 @@ impl Metrics {
             files_audited: Counter::default(),
             files_rotten: Counter::default(),
             is_audit: AtomicBool::new(false),
-            stage: Mutex::new(Stage::List),
+            stage: Mutex::new(Entered {
+                stage: Stage::List,
+                after: Duration::ZERO,
+                bytes_read: 0,
+            }),
             whereabouts: Whereabouts::default(),
             started: Instant::now(),
             workers: Counter::default(),
@@ -168,11 +180,13 @@ impl Metrics {
 
     /// Reads all counters.
     pub fn snapshot(&self) -> MetricsSnapshot {
+        let entered = *self.stage.lock().unwrap_or_else(PoisonError::into_inner);
         let elapsed = self.started.elapsed();
         let workers = self.workers.get();
         MetricsSnapshot {
             elapsed,
-            stage: *self.stage.lock().unwrap_or_else(PoisonError::into_inner),
+            stage: entered.stage,
+            stage_began: (entered.after, entered.bytes_read),
             workers,
             active: self.active.get(),
             queued: self.queued.get(),
@@ -218,7 +232,11 @@ impl Metrics {
 
     /// The run entered a stage.
     pub(super) fn enter(&self, stage: Stage) {
-        *self.stage.lock().unwrap_or_else(PoisonError::into_inner) = stage;
+        *self.stage.lock().unwrap_or_else(PoisonError::into_inner) = Entered {
+            stage,
+            after: self.started.elapsed(),
+            bytes_read: self.bytes_read.get(),
+        };
     }
 
     /// The pool started this many workers.
@@ -276,6 +294,8 @@ pub struct MetricsSnapshot {
     pub elapsed: Duration,
     /// The stage that the run is in.
     pub stage: Stage,
+    /// When it began, and the bytes that were read by then.
+    pub stage_began: (Duration, u64),
     /// Worker threads of the pool.
     pub workers: u64,
     /// Workers that have an item right now.

@@ -40,6 +40,154 @@ fn expect_otherwise(env: &TestEnv, name: &str) {
     assert_eq!(db.execute(sql, [name]).unwrap(), 1);
 }
 
+/// Changes a byte of a file behind the catalog's back: the row gets the times
+/// that the file has now, as if no program had touched it.
+fn rot(env: &TestEnv, path: &str) {
+    use std::os::unix::fs::MetadataExt;
+    env.flip(path, 1);
+    let stat = std::fs::metadata(env.path(path)).unwrap();
+    let (mtime, ctime) = (
+        stat.mtime() * 1_000_000_000 + stat.mtime_nsec(),
+        stat.ctime() * 1_000_000_000 + stat.ctime_nsec(),
+    );
+    let db = rusqlite::Connection::open(env.db()).unwrap();
+    let sql = "UPDATE files SET mtime_ns = ?2, ctime_ns = ?3 WHERE ino = ?1";
+    let ino = stat.ino().cast_signed();
+    assert!(db.execute(sql, [ino, mtime, ctime]).unwrap() > 0);
+}
+
+/// A and B with two files each, scanned; the one in B that equals `a/x` rots.
+fn rotten_copy() -> TestEnv {
+    let env = TestEnv::new();
+    env.random("a/x", 1, 30_000).copy("a/x", "b/y");
+    env.file("a/small", "small").file("b/small", "small");
+    env.settle_clock().run("scan a b").ok();
+    env.run("audit").ok();
+    rot(&env, "b/y");
+    env
+}
+
+#[test]
+fn rot_is_reported_however_lately_the_file_was_sound() {
+    let env = rotten_copy();
+    env.run("audit").code(1).says("1 file rotten");
+    for _ in 0..2 {
+        let run = env.run("audit --older-than 1d --format json").code(1);
+        assert_eq!(listed(&run.json(), "rot"), paths(&env, &["b/y"]));
+    }
+    // Changed and gone ones are told every time as well.
+    env.remove("a/small")
+        .flip_secretly("a/x", 3)
+        .run("audit")
+        .code(1);
+    for _ in 0..2 {
+        let document = env
+            .run("audit --older-than 1d --format json")
+            .code(1)
+            .json();
+        assert_eq!(listed(&document, "gone"), paths(&env, &["a/small"]));
+        assert_eq!(listed(&document, "changed"), paths(&env, &["a/x"]));
+    }
+}
+
+#[test]
+fn a_file_that_became_unreadable_is_told_every_time() {
+    let env = scanned();
+    env.run("audit").ok();
+    env.chmod("tree/sub", 0o000);
+    for line in ["audit", "audit --older-than 1d", "audit --older-than 1d"] {
+        let Some(run) = env.run_unprivileged(line) else {
+            skip!("cannot give up the right to read everything");
+        };
+        run.code(1).says("1 file could not be read");
+    }
+    env.chmod("tree/sub", 0o755);
+}
+
+#[test]
+fn what_is_rotten_proves_nothing() {
+    let env = rotten_copy();
+    env.run("diff a b").ok();
+    env.run("audit").code(1);
+    let document = env.run("diff a b --format json").code(1).json();
+    assert_eq!(listed(&document, "undetermined"), paths(&env, &["a/x"]));
+    assert_eq!(
+        document["files"][0]["reason"],
+        "its copy under B is rotten (`dupescan audit`)"
+    );
+    let document = env.run("diff b a --format json").code(1).json();
+    assert_eq!(listed(&document, "undetermined"), paths(&env, &["b/y"]));
+    let run = env.run("find a/x").ok();
+    run.says("a/x (this file)").says("b/y (rotten)");
+    let found = env.run("find a/x --format json").ok().json();
+    assert_eq!(found["files"][1]["answer"], "undetermined");
+    assert_eq!(found["files"][1]["place"], "rotten");
+    let few = env.run("unique --format json").ok().json();
+    assert_eq!(
+        listed(&few, "undetermined"),
+        paths(&env, &["a/x", "b/y"]),
+        "{few}"
+    );
+    let run = env.run("folders").ok();
+    run.says("no duplicate folders found")
+        .says("2 folders are undetermined");
+}
+
+#[test]
+fn a_rotten_file_is_no_copy_in_a_report() {
+    let env = rotten_copy();
+    assert_eq!(env.report("")["groups"].as_array().unwrap().len(), 2);
+    env.run("audit").code(1);
+    let report = env.report("");
+    assert_eq!(report["groups"].as_array().unwrap().len(), 1);
+    assert_eq!(report["totals"]["reclaimable"], 5);
+    env.run("report")
+        .ok()
+        .complains("1 file is left out as no copy: rotten");
+}
+
+#[test]
+fn rot_is_forgotten_when_the_file_is_sound_or_changed() {
+    // It can be read as it was: a cable, not the disk.
+    let env = rotten_copy();
+    env.run("audit").code(1);
+    rot(&env, "b/y");
+    let db = rusqlite::Connection::open(env.db()).unwrap();
+    let times = "UPDATE rot SET (mtime_ns, ctime_ns) = (
+        SELECT mtime_ns, ctime_ns FROM files WHERE files.folder = rot.folder
+           AND files.name = rot.name)";
+    assert_eq!(db.execute(times, []).unwrap(), 1);
+    env.run("diff a b").code(1);
+    env.run("audit").ok();
+    env.run("diff a b").ok();
+    // Somebody put a good copy in its place.
+    let env = rotten_copy();
+    env.run("audit").code(1);
+    env.copy("a/x", "b/y").settle_clock().run("scan a b").ok();
+    env.run("diff a b").ok();
+    // It was read anew: its digest is that of what it holds.
+    let env = rotten_copy();
+    env.run("audit").code(1);
+    env.run("scan --rehash a b").ok();
+    let document = env.run("diff a b --format json").code(1).json();
+    assert_eq!(document["totals"]["a"]["undetermined_files"], 0);
+}
+
+/// The same rot under another name is the same rot.
+#[test]
+fn other_names_of_a_rotten_copy_are_rotten() {
+    let env = TestEnv::new();
+    env.random("a/x", 1, 30_000).copy("a/x", "b/y");
+    env.hard_link("b/y", "c/link").settle_clock();
+    env.run("scan a b c").ok();
+    rot(&env, "b/y");
+    env.run("audit b").code(1);
+    env.run("diff a c").code(1).says("is rotten");
+    // Moved away, it takes the mark along.
+    env.rename("b", "a/moved").run("scan a --allow-empty").ok();
+    env.run("diff c a/moved").code(1).says("rotten");
+}
+
 #[test]
 fn sound_files_are_sound() {
     let env = scanned();

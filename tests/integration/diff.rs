@@ -71,11 +71,11 @@ fn agrees(env: &TestEnv, a: &str, b: &str, code: i32) -> Value {
     let document = run.json();
     let (files, bytes, missing) = oracle(env, a, b);
     let totals = &document["totals"]["a"];
-    assert_eq!(listed(&document, "unique"), missing, "{document}");
+    assert_eq!(listed(&document, "only in A"), missing, "{document}");
     assert_eq!(totals["files"], files);
     assert_eq!(totals["bytes"], bytes);
-    assert_eq!(totals["unique_files"], missing.len() as u64);
-    assert_eq!(totals["unique_bytes"], size_of(&missing));
+    assert_eq!(totals["only_files"], missing.len() as u64);
+    assert_eq!(totals["only_bytes"], size_of(&missing));
     assert_eq!(totals["undetermined_files"], 0);
     assert_eq!(totals["duplicate_files"], files - missing.len() as u64);
     assert_eq!(totals["duplicate_bytes"], bytes - size_of(&missing));
@@ -89,7 +89,14 @@ fn equal_sides_are_safe_either_way() {
     agrees(&env, "a", "b", 0);
     agrees(&env, "b", "a", 0);
     env.run("diff a b").ok().says("safe to wipe A");
-    env.run("diff --both a b").ok().says("safe to wipe B");
+    let only_one = "only one of A and B may go: each has the copies of the other\n";
+    env.run("diff a b").ok().keeps_quiet_about(only_one);
+    let both = env.run("diff --both a b").ok();
+    both.says("safe to wipe A")
+        .says("safe to wipe B")
+        .says(only_one);
+    let both = env.run("diff --both a b --format json").ok().json();
+    assert_eq!(both["totals"]["only_one_may_go"], true);
     env.run("diff a/sub b/deep").ok();
 }
 
@@ -100,13 +107,15 @@ fn a_subset_is_safe_and_a_superset_is_not() {
     let env = scanned(env);
     agrees(&env, "a", "b", 0);
     let document = agrees(&env, "b", "a", 1);
-    assert_eq!(document["totals"]["a"]["unique_files"], 2);
+    assert_eq!(document["totals"]["a"]["only_files"], 2);
     let run = env.run("diff b a").code(1);
     run.says("do not wipe A").keeps_quiet_about("safe to wipe");
     let both = env.run("diff a b --both --format json").code(1).json();
-    assert_eq!(both["totals"]["a"]["unique_files"], 0);
-    assert_eq!(both["totals"]["b"]["unique_files"], 2);
+    assert_eq!(both["totals"]["a"]["only_files"], 0);
+    assert_eq!(both["totals"]["b"]["only_files"], 2);
     assert_eq!(both["files"][0]["side"], "b");
+    assert_eq!(both["files"][0]["answer"], "only in B");
+    assert_eq!(both["totals"]["only_one_may_go"], false);
 }
 
 #[test]
@@ -116,7 +125,7 @@ fn disjoint_sides_share_nothing() {
     env.file("b/y", "3");
     let env = scanned(env);
     let document = agrees(&env, "a", "b", 1);
-    assert_eq!(document["totals"]["a"]["unique_files"], 2);
+    assert_eq!(document["totals"]["a"]["only_files"], 2);
 }
 
 /// Small trees out of few contents, so that everything matches and nearly
@@ -169,7 +178,7 @@ fn an_unreadable_file_under_a_is_undetermined() {
     let secret = BTreeSet::from([env.path("a/secret")]);
     assert_eq!(listed(&document, "undetermined"), secret);
     assert_eq!(document["totals"]["a"]["undetermined_bytes"], 4);
-    assert_eq!(document["totals"]["a"]["unique_files"], 0);
+    assert_eq!(document["totals"]["a"]["only_files"], 0);
     // The other way round it is the partner that was not read.
     let document = env.run("diff b a --format json").code(1).json();
     assert_eq!(
@@ -201,7 +210,7 @@ fn an_offline_side_is_undetermined() {
     let totals = &document["totals"]["a"];
     assert_eq!(totals["undetermined_files"], files);
     assert_eq!(totals["undetermined_bytes"], bytes);
-    assert_eq!(totals["unique_files"], 0);
+    assert_eq!(totals["only_files"], 0);
     env.run("diff a b").code(1).says("B is offline");
     env.rename("away", "b").rename("a", "away");
     env.run("diff a b").code(1).says("A is offline");
@@ -423,7 +432,7 @@ fn the_answer_looks_like_this() {
     insta::assert_snapshot!(shown, @"
     ANSWER              SIZE  PATH
     ────────────────────────────────────────────────────────────
-    unique               9 B  /a/gone.txt
+    only in A            9 B  /a/gone.txt
 
     A is /a (as of scan 1, TIME)
     B is /b (as of scan 2, TIME)
@@ -439,8 +448,8 @@ fn the_answer_looks_like_this() {
     let shown = times_hidden(&document.replace(tree.to_str().unwrap(), "/"));
     insta::assert_snapshot!(shown, @r#"
     {"schema":1,"generated_at":"TIME","as_of":{"scan":2,"finished_at":"TIME"},"files":[
-    {"side":"a","answer":"unique","size":9,"mtime":"TIME","path":"/a/gone.txt","reason":null}
-    ],"totals":{"safe_to_wipe":false,"a":{"path":"/a","as_of_scan":1,"as_of":"TIME","other_path":"/b","other_as_of_scan":2,"other_as_of":"TIME","files":2,"bytes":13,"duplicate_files":1,"duplicate_bytes":4,"unique_files":1,"unique_bytes":9,"undetermined_files":0,"undetermined_bytes":0,"empty_files":0,"changed_folders":0,"objections":["1 file, 9 B nowhere under B"]}}}
+    {"side":"a","answer":"only in A","size":9,"mtime":"TIME","path":"/a/gone.txt","reason":null}
+    ],"totals":{"safe_to_wipe":false,"a":{"path":"/a","as_of_scan":1,"as_of":"TIME","other_path":"/b","other_as_of_scan":2,"other_as_of":"TIME","files":2,"bytes":13,"duplicate_files":1,"duplicate_bytes":4,"only_files":1,"only_bytes":9,"undetermined_files":0,"undetermined_bytes":0,"empty_files":0,"changed_folders":0,"objections":["1 file, 9 B nowhere under B"]}}}
     "#);
 }
 

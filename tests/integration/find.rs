@@ -226,10 +226,25 @@ fn digests_are_found_as_sha256sum_prints_them() {
         find(&env, &format!("--digest {nothing}")),
         found(&env, &["tree/e"])
     );
+    // The beginning is enough.
+    for digits in [12, 13, 63] {
+        assert_eq!(
+            find(&env, &format!("--digest {}", &upper[..digits])),
+            found(&env, &["tree/a", "tree/b"])
+        );
+    }
+    assert_eq!(
+        find(&env, &format!("--digest {}", &nothing[..20])),
+        found(&env, &["tree/e"])
+    );
+    let line = env.run(&format!("find --digest {}", &abc[..11])).refused(2);
+    assert!(line.ends_with("or the first 12 and more of them"), "{line}");
+    assert_eq!(find(&env, "--digest 000000000000"), no("undetermined"));
     let other = "00".repeat(32);
     assert_eq!(find(&env, &format!("--digest {other}")), no("undetermined"));
     env.run("scan --hash-all tree").ok();
     assert_eq!(find(&env, &format!("--digest {other}")), no("not found"));
+    assert_eq!(find(&env, "--digest 000000000000"), no("not found"));
     for bad in ["abc".to_owned(), format!("{}g", &abc[1..]), "é".repeat(32)] {
         let line = env.run(&format!("find --digest {bad}")).refused(2);
         assert!(
@@ -243,14 +258,99 @@ fn digests_are_found_as_sha256sum_prints_them() {
 }
 
 #[test]
+fn a_beginning_of_several_digests_is_refused() {
+    let env = TestEnv::new();
+    env.file("tree/a", "abc")
+        .file("tree/b", "abc")
+        .file("tree/c", "abd");
+    env.file("tree/d", "abd").run("scan tree").ok();
+    let db = rusqlite::Connection::open(env.db()).unwrap();
+    let sql = "UPDATE files SET digest = unhex('ba7816bf8f01' || hex(zeroblob(26)))
+                WHERE name = x'63'";
+    assert_eq!(db.execute(sql, []).unwrap(), 1);
+    let line = env.run("find --digest ba7816bf8f01").refused(2);
+    assert!(line.contains("several digests begin so"), "{line}");
+    env.run("find --digest ba7816bf8f01cf").ok();
+}
+
+#[test]
 fn bad_input_is_refused_in_one_sentence() {
     let env = TestEnv::new();
     env.file("tree/a", "a").run("scan tree").ok();
     let line = env.run("find nowhere").refused(2);
     assert!(line.contains("nowhere: No such file"), "{line}");
     let line = env.run("find tree").refused(2);
-    assert!(line.contains("tree is not a file"), "{line}");
+    assert!(line.contains("tree: it is not a file"), "{line}");
     env.run("find").code(2);
+}
+
+/// One file that cannot be read does not keep the others from being answered.
+#[test]
+fn what_cannot_be_read_is_undetermined_beside_the_other_answers() {
+    let env = TestEnv::new();
+    env.file("tree/a", "same").file("tree/b", "same");
+    env.file("out/x", "same").file("out/locked", "same");
+    env.file("out/y", "emas").run("scan tree").ok();
+    env.chmod("out/locked", 0o000);
+    let asked = "out/x out/locked out/y";
+    let Some(run) = env.run_unprivileged(&format!("find {asked} --format json")) else {
+        skip!("cannot give up the right to read everything");
+    };
+    let run = run.code(3).complains("out/locked: Permission denied");
+    let document = run.json();
+    let answers: Vec<(&str, &str)> = document["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| {
+            (
+                row["file"].as_str().unwrap(),
+                row["answer"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    let expected = [
+        ("out/x", "found"),
+        ("out/x", "found"),
+        ("out/locked", "undetermined"),
+        ("out/y", "not found"),
+    ];
+    assert_eq!(answers, expected);
+    let reason = document["files"][2]["reason"].as_str().unwrap();
+    assert!(reason.contains("Permission denied"), "{reason}");
+    assert_eq!(document["totals"]["asked"], 3);
+    assert_eq!(document["totals"]["undetermined"], 1);
+    let Some(run) = env.run_unprivileged(&format!("find {asked}")) else {
+        unreachable!("it was possible before");
+    };
+    run.code(3)
+        .says("out/locked: undetermined: cannot be read: Permission denied")
+        .says("1 found, 1 not in the catalog, 1 undetermined");
+    env.run_unprivileged(&format!("find {asked} --format csv"))
+        .unwrap()
+        .code(3)
+        .says("not found");
+}
+
+#[test]
+fn a_file_that_is_not_there_does_not_keep_others_from_being_answered() {
+    let env = TestEnv::new();
+    env.file("tree/a", "same")
+        .file("out/x", "same")
+        .run("scan tree")
+        .ok();
+    let run = env.run("find nowhere out/x tree --format json").code(2);
+    let run = run
+        .complains("nowhere: No such file")
+        .complains("tree: it is not a file");
+    let document = run.json();
+    let rows = document["files"].as_array().unwrap();
+    let answers: Vec<_> = rows
+        .iter()
+        .map(|row| row["answer"].as_str().unwrap())
+        .collect();
+    assert_eq!(answers, ["undetermined", "found", "undetermined"]);
+    assert_eq!(document["totals"]["found"], 1);
 }
 
 #[test]

@@ -81,7 +81,7 @@ fn identical_folders_as_a_table() {
         /tree/photos/2024
 
     2 groups, 4 folders; keeping one of each frees 14.6 KiB
-    1 group more frees nothing: hard links keep the files alive
+    1 group more frees nothing: the same files under several names
     as of scan 1
     ");
     check_groups(&env, "");
@@ -95,10 +95,10 @@ fn identical_folders_as_json() {
     "generated_at":"now","groups":[
     {"bytes":9000,"files":2,"folders":2,"paths":[
     {"path":"/tree/music"},
-    {"path":"/tree/old"}],"reclaimable":9000},
+    {"path":"/tree/old"}],"reclaimable":9000,"same_files":[]},
     {"bytes":6000,"files":4,"folders":2,"paths":[
     {"path":"/tree/backup/2024"},
-    {"path":"/tree/photos/2024"}],"reclaimable":6000}],"kind":"identical","not_compared":{"exclude":[],"larger_than":null,"left_out_by_scans":false,"smaller_than":null},
+    {"path":"/tree/photos/2024"}],"reclaimable":6000,"same_files":[]}],"kind":"identical","not_compared":{"exclude":[],"larger_than":null,"left_out_by_scans":false,"other_extensions_than":[],"smaller_than":null},
     "same_names":false,"schema":1,"totals":{"folders":4,"groups":2,"linked_groups":1,"reclaimable":15000,"undetermined":{"filtered":0,"folders":0,"not_listed":0,"with_undetermined_files":0,"with_unreadable_paths":0}},
     "unfinished_scans":0}
     "#);
@@ -139,24 +139,75 @@ fn similar_folders_as_json() {
     let env = known_overlaps();
     insta::assert_snapshot!(plain_json(&env, "--similar 60 --detail"), @r#"
     {"as_of":{"finished_at":"then","scan":1},
-    "by":"count","generated_at":"now","kind":"similar","not_compared":{"exclude":[],"larger_than":null,"left_out_by_scans":false,"smaller_than":null},
+    "by":"count","generated_at":"now","kind":"similar","not_compared":{"exclude":[],"larger_than":null,"left_out_by_scans":false,"other_extensions_than":[],"smaller_than":null},
     "pairs":[
     {"bytes_in_both":9000,"bytes_in_either":9000,"contents_in_both":2,"contents_in_either":2,"differences":{"changed":[],"only_left":[],"only_right":[]},
-    "left":{"bytes":9000,"contained":100.0,"contents":2,"files":2,"gaps":[],"only_bytes":0,"only_contents":0,"only_files":0,"path":"/tree/music","undetermined_files":0},
-    "right":{"bytes":9000,"contained":100.0,"contents":2,"files":2,"gaps":[],"only_bytes":0,"only_contents":0,"only_files":0,"path":"/tree/old","undetermined_files":0},
+    "left":{"bytes":9000,"contained":100.0,"content_bytes":9000,"contents":2,"files":2,"gaps":[],"only_bytes":0,"only_content_bytes":0,"only_contents":0,"only_files":0,"path":"/tree/music","undetermined_files":0},
+    "right":{"bytes":9000,"contained":100.0,"content_bytes":9000,"contents":2,"files":2,"gaps":[],"only_bytes":0,"only_content_bytes":0,"only_contents":0,"only_files":0,"path":"/tree/old","undetermined_files":0},
     "similarity":100.0},
     {"bytes_in_both":6000,"bytes_in_either":6016,"contents_in_both":3,"contents_in_either":5,"differences":{"changed":[
     {"left":{"mtime":"2022-01-08T00:00:00.000000000Z","size":5},
     "path":"notes.txt","right":{"mtime":"2024-10-04T00:00:00.000000000Z","size":11}}],"only_left":[],"only_right":[]},
-    "left":{"bytes":6005,"contained":75.0,"contents":4,"files":4,"gaps":[],"only_bytes":5,"only_contents":1,"only_files":1,"path":"/tree/backup","undetermined_files":0},
-    "right":{"bytes":6011,"contained":75.0,"contents":4,"files":4,"gaps":[],"only_bytes":11,"only_contents":1,"only_files":1,"path":"/tree/photos","undetermined_files":0},
+    "left":{"bytes":6005,"contained":75.0,"content_bytes":6005,"contents":4,"files":4,"gaps":[],"only_bytes":5,"only_content_bytes":5,"only_contents":1,"only_files":1,"path":"/tree/backup","undetermined_files":0},
+    "right":{"bytes":6011,"contained":75.0,"content_bytes":6011,"contents":4,"files":4,"gaps":[],"only_bytes":11,"only_content_bytes":11,"only_contents":1,"only_files":1,"path":"/tree/photos","undetermined_files":0},
     "similarity":60.0},
     {"bytes_in_both":600,"bytes_in_either":600,"contents_in_both":1,"contents_in_either":1,"differences":{"changed":[],"only_left":[],"only_right":[]},
-    "left":{"bytes":600,"contained":100.0,"contents":1,"files":1,"gaps":[],"only_bytes":0,"only_contents":0,"only_files":0,"path":"/tree/linked","undetermined_files":0},
-    "right":{"bytes":600,"contained":100.0,"contents":1,"files":1,"gaps":[],"only_bytes":0,"only_contents":0,"only_files":0,"path":"/tree/links","undetermined_files":0},
-    "similarity":100.0}],"schema":1,"threshold":60,"totals":{"complete":true,"crowded_folders":0,"pairs":3},
+    "left":{"bytes":600,"contained":100.0,"content_bytes":600,"contents":1,"files":1,"gaps":[],"only_bytes":0,"only_content_bytes":0,"only_contents":0,"only_files":0,"path":"/tree/linked","undetermined_files":0},
+    "right":{"bytes":600,"contained":100.0,"content_bytes":600,"contents":1,"files":1,"gaps":[],"only_bytes":0,"only_content_bytes":0,"only_contents":0,"only_files":0,"path":"/tree/links","undetermined_files":0},
+    "similarity":100.0}],"schema":1,"threshold":60,"totals":{"complete":true,"crowded_folders":0,"pairs":3,"undetermined":{"filtered":0,"folders":0,"not_listed":0,"with_undetermined_files":0,"with_unreadable_paths":0}},
     "unfinished_scans":0}
     "#);
+}
+
+/// Three equal files are three files, and as many bytes.
+#[test]
+fn bytes_only_here_are_those_of_the_files_only_here() {
+    let env = TestEnv::new();
+    for top in ["tree/x", "tree/y"] {
+        env.random(format!("{top}/1"), 1, 5000)
+            .random(format!("{top}/2"), 2, 6000);
+    }
+    for name in ["tree/x/a", "tree/x/b", "tree/x/c"] {
+        env.random(name, 3, 10_000);
+    }
+    env.run("scan tree").ok();
+    env.run("folders --similar")
+        .ok()
+        .says("66.7 % of it is in the other; 3 files only here, 29.3 KiB");
+    let left = json(&env, "--similar")["pairs"][0]["left"].clone();
+    assert_eq!(left["only_bytes"], 30_000);
+    assert_eq!(left["only_content_bytes"], 10_000);
+    env.run("folders --similar --format csv")
+        .ok()
+        .says("left_only_files,left_only_bytes,")
+        .says(",5,3,30000,0,");
+    check_pairs(&env, 50, false);
+}
+
+/// A folder that is mounted twice is one folder.
+#[test]
+fn another_path_of_the_folder_to_keep_is_not_offered() {
+    let env = TestEnv::new();
+    for top in ["tree/a", "tree/c"] {
+        env.random(format!("{top}/1"), 1, 5000)
+            .random(format!("{top}/sub/2"), 2, 10_000);
+    }
+    env.folder("tree/b");
+    let script = "mount --bind tree/a tree/b; $DUPESCAN scan tree >&2
+                  $DUPESCAN folders --format json; exec $DUPESCAN folders >&2";
+    let Some(run) = env.run_with_mounts(script) else {
+        skip!("mounting is not permitted");
+    };
+    let run = run
+        .ok()
+        .complains("frees 14.6 KiB     2 folders    2 files, 14.6 KiB each");
+    let document = run.json();
+    assert_eq!(groups(&document, &env.path("tree")), [vec!["a", "c"]]);
+    let same = &document["groups"][0]["same_files"];
+    assert_eq!(exact_path(&same[0]), env.path("tree/b"));
+    assert_eq!(document["totals"]["folders"], 2);
+    assert_eq!(document["totals"]["linked_groups"], 0);
+    run.complains("the first's very files by other names, no copy of them:\n");
 }
 
 #[test]
@@ -213,6 +264,30 @@ fn limits_sizes_and_globs_mean_what_they_mean_in_reports() {
     env.run("folders --exclude notes.txt --min-size 1k --max-size 1M")
         .ok()
         .says("not compared: files smaller than 1.0 KiB, files larger than 1.0 MiB, notes.txt");
+}
+
+#[test]
+fn extensions_and_a_file_to_write_to_are_those_of_reports() {
+    let env = known_overlaps();
+    let tree = env.path("tree");
+    let pictures = groups(&json(&env, "--ext JPG"), &tree);
+    assert_eq!(pictures, [vec!["backup", "photos"]]);
+    env.run("folders --ext mp3,.jpg")
+        .ok()
+        .says("not compared: files with other extensions than mp3, jpg\n");
+    let similar = pairs(
+        &json(&env, "--similar 100 --ext jpg --exclude a.jpg"),
+        &tree,
+    );
+    assert_eq!(similar, [["backup", "photos"]]);
+    let told = env.run("folders --similar --format json").ok().json();
+    let run = env
+        .run("folders --similar --format json -o data/pairs.json")
+        .ok();
+    assert_eq!(run.out(), "");
+    let written = std::fs::read(env.path("data/pairs.json")).unwrap();
+    let written: Value = serde_json::from_slice(&written).unwrap();
+    assert_eq!(written["pairs"], told["pairs"]);
 }
 
 #[test]
@@ -331,6 +406,51 @@ fn what_cannot_be_read_is_never_called_identical() {
     env.run("folders --similar")
         .ok()
         .says("1 file undetermined, counted as different");
+}
+
+/// Both sides of a doubt are in doubt: the files that were not read, and those
+/// that may equal them.
+#[test]
+fn what_may_equal_something_offline_is_undetermined() {
+    let env = TestEnv::new();
+    for (seed, name) in (0..).zip(["1", "2", "3"]) {
+        env.random(format!("a/{name}"), seed, 900 + 1000 * seed as usize);
+    }
+    env.run("scan a").ok();
+    for name in ["1", "2", "3"] {
+        env.copy(format!("a/{name}"), format!("b/{name}"));
+    }
+    env.rename("a", "away").run("scan b").ok();
+    let unique = env.run("unique --format json").ok().json();
+    assert_eq!(unique["totals"]["undetermined_files"], 6, "{unique}");
+    let identical = json(&env, "");
+    assert_eq!(
+        groups(&identical, Path::new("/")),
+        Vec::<Vec<String>>::new()
+    );
+    let reasons = &identical["totals"]["undetermined"];
+    assert_eq!(reasons["folders"], 2);
+    assert_eq!(reasons["with_undetermined_files"], 2);
+    env.run("folders").ok().says("2 folders are undetermined");
+    let similar = json(&env, "--similar");
+    assert_eq!(similar["totals"]["pairs"], 0);
+    assert_eq!(similar["totals"]["undetermined"]["folders"], 2);
+    env.run("folders --similar")
+        .ok()
+        .says("2 folders are undetermined: they may have more in common with others than is known")
+        .says("2 with undetermined files");
+    // A copy that is known is known, whatever the third one is.
+    for name in ["1", "2", "3"] {
+        env.copy(format!("b/{name}"), format!("c/{name}"));
+    }
+    env.run("scan c").ok();
+    let found = json(&env, "");
+    assert_eq!(groups(&found, &env.path("")), [vec!["b", "c"]]);
+    assert_eq!(found["totals"]["undetermined"]["folders"], 1);
+    env.rename("away", "a").run("scan a b c").ok();
+    let found = json(&env, "");
+    assert_eq!(groups(&found, &env.path("")), [vec!["a", "b", "c"]]);
+    assert_eq!(found["totals"]["undetermined"]["folders"], 0);
 }
 
 #[test]

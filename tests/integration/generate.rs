@@ -100,6 +100,47 @@ fn the_manual_names_every_command_and_global_option() {
 }
 
 #[test]
+fn a_page_has_the_usual_sections() {
+    let env = TestEnv::new();
+    let page = env.run("man").ok().out();
+    for section in ["SYNOPSIS", "EXAMPLES", "SETTINGS", "VALUES", "EXIT STATUS"] {
+        assert!(
+            page.contains(&format!(".SH \"{section}\"\n")),
+            "{section}: {page}"
+        );
+    }
+    assert!(!page.contains("EXTRA"), "{page}");
+    // Columns of an example stay columns.
+    let examples = page.split(".SH \"EXAMPLES\"\n.nf\n").nth(1).unwrap();
+    let examples = examples.split("\n.fi\n").next().unwrap();
+    assert!(
+        examples.starts_with("dupescan scan ~/Pictures /mnt/backup   find"),
+        "{examples}"
+    );
+    assert!(!page.contains("dupescan\\-help"), "{page}");
+    env.run("man --dir data/man1").ok();
+    let pages = fs::read_dir(env.path("data/man1")).unwrap();
+    for page in pages {
+        let path = page.unwrap().path();
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(!text.contains("[\\fB\\-\\-db\\fR]"), "{path:?}");
+        // Every page that is named is there.
+        for name in text.lines().filter_map(|line| line.strip_suffix("(1)")) {
+            let name = name.replace("\\-", "-");
+            assert!(
+                env.path(format!("data/man1/{name}.1")).exists(),
+                "{name} in {path:?}"
+            );
+        }
+    }
+    let scan = fs::read_to_string(env.path("data/man1/dupescan-scan.1")).unwrap();
+    assert!(
+        scan.contains("\\fBdupescan scan\\fR [OPTIONS] <PATH>...\n"),
+        "{scan}"
+    );
+}
+
+#[test]
 fn every_command_has_a_page_with_its_options() {
     let env = TestEnv::new();
     env.run("man --dir data/man1").ok();

@@ -74,6 +74,29 @@ fn what_came_and_went_is_what_two_walks_differ_in() {
 }
 
 #[test]
+fn a_file_that_came_back_was_gone_in_between() {
+    let env = TestEnv::new();
+    env.file("tree/a", "a")
+        .file("tree/d/b", "b")
+        .run("scan tree")
+        .ok();
+    env.file("tree/new", "new").run("scan tree").ok();
+    env.remove("tree/a")
+        .rename("tree/d", "away")
+        .run("scan tree")
+        .ok();
+    env.file("tree/a", "a")
+        .rename("away", "tree/d")
+        .run("scan tree")
+        .ok();
+    let both = BTreeSet::from([env.path("tree/a"), env.path("tree/d/b")]);
+    assert_eq!(changed(&env, "--between 2 3", "vanished"), both);
+    assert_eq!(changed(&env, "--between 3 4", "appeared"), both);
+    assert_eq!(changed(&env, "--between 2 4", "vanished"), BTreeSet::new());
+    assert_eq!(changed(&env, "--between 2 4", "appeared"), BTreeSet::new());
+}
+
+#[test]
 fn scans_show_the_growth_of_duplicates() {
     let env = TestEnv::new();
     env.file("tree/a", "12345").run("scan tree").ok();

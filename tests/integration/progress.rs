@@ -131,8 +131,10 @@ fn quiet_and_none_draw_nothing() {
 #[test]
 fn off_a_terminal_there_is_nothing_unless_asked_for() {
     let env = tree();
-    let run = env.run("scan tree").ok();
-    assert_eq!(run.err(), "16 files to read: 3.1 MiB\n");
+    assert_eq!(env.run("scan tree").ok().err(), "");
+    assert_eq!(env.run("audit").ok().err(), "");
+    let none = tree().run("scan tree --progress none").ok();
+    assert_eq!(none.err(), "");
 
     let env = tree();
     let line = format!("scan tree {SLOW} --progress plain --progress-interval 200ms");
@@ -140,6 +142,10 @@ fn off_a_terminal_there_is_nothing_unless_asked_for() {
     let lines: Vec<_> = run.err().lines().map(str::to_owned).collect();
     let reading = lines.iter().filter(|line| line.contains(": reading, "));
     assert!(reading.count() >= 2, "{lines:?}");
+    assert!(
+        lines.contains(&"16 files to read: 3.1 MiB".to_owned()),
+        "{lines:?}"
+    );
     assert!(!run.err().contains('\x1b') && !run.out().contains("reading, "));
 }
 
@@ -178,6 +184,14 @@ fn programs_get_an_object_a_line() {
                 "{field}"
             );
         }
+    }
+    // From the first look on.
+    for event in named("progress") {
+        let is_reading = event["stage"] == "hash" && event["bytes_hashed"].as_u64() > Some(0);
+        assert!(
+            !is_reading || event["bytes_per_second"].as_u64() > Some(0),
+            "{event}"
+        );
     }
     let end = events.last().unwrap();
     assert_eq!(end["event"], "progress.end");

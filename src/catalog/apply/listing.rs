@@ -3,9 +3,9 @@
 use rusqlite::params;
 
 use super::{Applier, subtree};
-use crate::catalog::Signature;
 use crate::catalog::records::{FileChange, FolderListing, PartListing, Sample, SampleHash};
 use crate::catalog::rows::{blob, signed, unsigned};
+use crate::catalog::{Signature, absences};
 use crate::model::FolderId;
 
 /// A file that is new, or no longer what its row says: what was known of its
@@ -87,6 +87,9 @@ impl Applier<'_> {
         let (mtime, ctime) = (meta.mtime_ns, meta.ctime_ns);
         let ino = change.ino.map(u64::cast_signed);
         let (nlink, scan) = (signed(meta.nlink), part.scan.0);
+        if change.returns {
+            absences::note(self.transaction, part.folder, name, part.scan)?;
+        }
         if change.keeps_digest {
             self.update_file.execute(params![
                 folder, name, size, allocated, mtime, ctime, ino, nlink, scan

@@ -75,8 +75,10 @@ const TO_AUDIT: &str =
     "SELECT id, folder, name, volume, size, mtime_ns, ctime_ns, ino, digest, racy
        FROM temp.to_audit WHERE id > ?1 ORDER BY id LIMIT ?2";
 
-/// True of a file that was audited before, as far as that matters now.
-const DONE: &str = "(audits.run = ?4 OR audits.audited_at >= ?5)";
+/// True of a file that was audited before, as far as that matters now. One
+/// that could not be read since is tried, and told, again.
+const DONE: &str = "((audits.run = ?4 OR audits.audited_at >= ?5) AND NOT EXISTS (
+    SELECT 1 FROM faults WHERE faults.folder = files.folder AND faults.name = files.name))";
 
 impl AuditList {
     /// Collects what an audit has to read.

@@ -41,7 +41,9 @@ fn note(bed: &Bed, run: AuditId, copies: &[AuditCopy], made: Option<Digest>) {
     let notes = copies.iter().map(|copy| AuditNote {
         names: copy.copy.names.clone(),
         state: copy.copy.state,
-        made: made.map(|digest| (digest, None, false)),
+        finding: made.map_or(AuditFinding::Sound, |digest| {
+            AuditFinding::Made(digest, None, false)
+        }),
     });
     writer.handle().note_audits(run, notes.collect()).unwrap();
     writer.finish().unwrap();

@@ -1,6 +1,7 @@
 //! Which groups are wanted, and which files take part in them.
 
-use std::ffi::OsStr;
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
 use std::ops::RangeInclusive;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -32,6 +33,9 @@ pub struct GroupFilter {
     pub extensions: Vec<String>,
     /// Files left out before copies are counted.
     pub exclude: Option<Exclusion>,
+    /// Names that are known to be rotten, and copies of nothing; looked up when
+    /// the groups are built.
+    pub rotten: HashSet<(FolderId, OsString)>,
     /// The order of the groups.
     pub order: Order,
     /// At most this many groups.
@@ -61,7 +65,10 @@ impl GroupFilter {
 
     /// Whether a file can be judged only by its name.
     pub(super) fn judges_names(&self) -> bool {
-        !self.extensions.is_empty() || self.exclude.is_some() || !self.below.is_empty()
+        !self.extensions.is_empty()
+            || self.exclude.is_some()
+            || !self.below.is_empty()
+            || !self.rotten.is_empty()
     }
 
     /// Whether a group can be judged only by where its members lie.
@@ -77,6 +84,9 @@ impl GroupFilter {
         folder: FolderId,
         name: &OsStr,
     ) -> Result<bool, CatalogError> {
+        if !self.rotten.is_empty() && self.rotten.contains(&(folder, name.to_owned())) {
+            return Ok(false);
+        }
         let exclude = self.exclude.as_ref();
         admits_name(catalog, paths, &self.extensions, exclude, (folder, name))
     }
@@ -96,7 +106,7 @@ pub(in crate::catalog) fn admits_name(
     exclude: Option<&Exclusion>,
     (folder, name): (FolderId, &OsStr),
 ) -> Result<bool, CatalogError> {
-    if !extensions.is_empty() && !has_extension(name, extensions) {
+    if !has_extension(name, extensions) {
         return Ok(false);
     }
     let Some(exclude) = exclude else {
@@ -106,10 +116,12 @@ pub(in crate::catalog) fn admits_name(
     Ok(!exclude(&below.join(name)))
 }
 
-fn has_extension(name: &OsStr, wanted: &[String]) -> bool {
-    Path::new(name).extension().is_some_and(|extension| {
-        wanted
-            .iter()
-            .any(|want| extension.as_bytes().eq_ignore_ascii_case(want.as_bytes()))
-    })
+/// Whether a name has one of the wanted extensions, compared without case; any
+/// name has where none is wanted.
+pub fn has_extension(name: &OsStr, wanted: &[String]) -> bool {
+    let is_wanted = |extension: &OsStr| {
+        let is = |want: &String| extension.as_bytes().eq_ignore_ascii_case(want.as_bytes());
+        wanted.iter().any(is)
+    };
+    wanted.is_empty() || Path::new(name).extension().is_some_and(is_wanted)
 }

@@ -103,6 +103,7 @@ impl Wanted {
                 .exclude
                 .then(|| -> Exclusion { Box::new(|path| path.parent() == Some(Path::new("a/b"))) }),
             limit: self.limit,
+            ..GroupFilter::default()
         }
     }
 

@@ -130,6 +130,27 @@ const MENDABLE: &[(&str, &str)] = &[
         "DELETE FROM folders WHERE name = x'61'",
         "rows of `folders` that point to a missing row of `folders`: 1",
     ),
+    (
+        "INSERT INTO absences SELECT folder, name, 5, 4 FROM files WHERE size = 10",
+        "files back before they were gone",
+    ),
+    (
+        "INSERT INTO rot SELECT folder, name, 0, 0, 0, x'00' FROM files WHERE size = 10",
+        "rotten files with an impossible digest",
+    ),
+    (
+        "INSERT INTO absences VALUES (1, CAST('nobody' AS BLOB), 1, 2)",
+        "rows of `absences` that point to a missing row of `files`: 1",
+    ),
+    (
+        "INSERT INTO rot VALUES (1, CAST('nobody' AS BLOB), 0, 0, 0, zeroblob(32))",
+        "rows of `rot` that point to a missing row of `files`: 1",
+    ),
+    (
+        "INSERT INTO audits SELECT folder, name, 1, 0, 0, 0 FROM files WHERE size = 10;
+         UPDATE files SET allocated = -1 WHERE size = 10",
+        "files with a value out of range",
+    ),
     ("DELETE FROM roots WHERE id = 2", "missing row of `roots`"),
     ("DELETE FROM volumes", "missing row of `volumes`"),
     (

@@ -69,20 +69,22 @@ pub(crate) struct UniqueArgs {
 /// Look for files in the catalog by their content
 ///
 /// The files may lie anywhere, also outside all roots. A file in the catalog that could be the same
-/// but was never read is read now. Exit code 0 when all are found, 1 otherwise.
+/// but was never read is read now. Exit code 0 when all are found, 1 otherwise, 2 when a FILE is
+/// not there, 3 when one cannot be read.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   dupescan find ~/Downloads/IMG_0412.jpg
   dupescan find /media/card/DCIM/*.jpg --format csv
-  dupescan find --digest b07837e2edb4…")]
+  dupescan find --digest b07837e2edb4")]
 pub(crate) struct FindArgs {
     /// The files to look for
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     #[arg(required_unless_present = "digest")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Look for this digest, in hexadecimal, by the catalog's algorithm; may be repeated
+    /// Look for this digest, in hexadecimal, by the catalog's algorithm, or the only one that begins
+    /// with these 12 digits or more; may be repeated
     #[arg(long, value_name = "HEX")]
     pub(crate) digest: Vec<String>,
 
@@ -136,8 +138,8 @@ pub(crate) enum ExportFormat {
 
 /// Show the scans over time, or what came and went between two of them
 ///
-/// Files that changed in place are counted per scan, not listed. A file that vanished and came back
-/// counts as there all the time, and what was purged is not known any more.
+/// Files that changed in place are counted per scan, not listed. What was purged is not known any
+/// more.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

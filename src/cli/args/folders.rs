@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 
+use super::report::extension;
 use crate::cli::exit;
 use crate::config::values;
 use crate::folders::Measure;
@@ -69,6 +70,11 @@ pub(crate) struct FoldersArgs {
     )]
     pub(crate) format: FoldersFormat,
 
+    /// Write to this file instead, all or nothing
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+
     /// Stop after this many groups or pairs
     #[arg(long, value_name = "N", value_parser = values::whole(1..=u64::MAX))]
     #[arg(allow_negative_numbers = true, help_heading = "Output")]
@@ -91,6 +97,11 @@ pub(crate) struct FoldersArgs {
     /// Leave out files that match this glob; may be repeated
     #[arg(long, value_name = "GLOB", value_parser = values::glob, help_heading = "Which files")]
     pub(crate) exclude: Vec<String>,
+
+    /// Compare files with these extensions only (jpg,png); may be repeated
+    #[arg(long, value_name = "EXT", value_delimiter = ',', value_parser = extension)]
+    #[arg(help_heading = "Which files")]
+    pub(crate) ext: Vec<String>,
 
     /// Compare what was scanned, though filters of the scan may have left files out
     #[arg(long, help_heading = "Which files")]

@@ -31,6 +31,40 @@ fn all_commands(command: &clap::Command) -> Vec<clap::Command> {
     all
 }
 
+/// The help of a limit says the default that the program has.
+#[test]
+fn defaults_of_limits_are_those_in_the_help() {
+    let limits = crate::scan::limits::Limits::default();
+    let command = Cli::command();
+    let scan = command.find_subcommand("scan").unwrap();
+    for (option, default) in [
+        ("queue_per_worker", limits.queue_per_worker.to_string()),
+        ("batch_rows", limits.batch_rows.to_string()),
+        ("batch_time", format!("{}ms", limits.batch_time.as_millis())),
+        (
+            "item_timeout",
+            format!("{}m", limits.item_timeout.as_secs() / 60),
+        ),
+        (
+            "stall_warning",
+            format!("{}s", limits.stall_warning.as_secs()),
+        ),
+        (
+            "shutdown_timeout",
+            format!("{}s", limits.shutdown.as_secs()),
+        ),
+        ("retries", limits.retries.to_string()),
+        ("backoff", format!("{}ms", limits.backoff.as_millis())),
+        ("fatal_errors", limits.fatal_errors.to_string()),
+    ] {
+        let argument = scan
+            .get_arguments()
+            .find(|argument| argument.get_id() == option);
+        let help = argument.unwrap().get_help().unwrap().to_string();
+        assert!(help.ends_with(&format!("[default: {default}]")), "{help}");
+    }
+}
+
 #[test]
 fn the_definitions_are_sound() {
     Cli::command().debug_assert();

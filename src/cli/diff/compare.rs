@@ -17,6 +17,8 @@ use crate::report::Cell;
 const FEW: u32 = 4;
 /// Why a file whose times are as scanned may have changed all the same.
 const TOO_FRESH: &str = "scanned less than 3 s after its last change: scan again";
+/// What is known of a file whose content is not what its digest says.
+const ROTTEN: &str = "rotten (`dupescan audit`)";
 
 /// Files and their bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -36,12 +38,13 @@ impl Tally {
 #[derive(Debug, Default)]
 pub(super) struct Comparison {
     pub(super) duplicate: Tally,
-    pub(super) unique: Tally,
+    /// Those of the one side that the other has not.
+    pub(super) only: Tally,
     pub(super) undetermined: Tally,
     /// Folders of the one side that are not as they were listed.
     pub(super) changed_folders: u64,
-    /// Why files are unique against appearances.
-    pub(super) why_unique: BTreeMap<String, u64>,
+    /// Why files are only on the one side against appearances.
+    pub(super) why_only: BTreeMap<String, u64>,
     /// Why files are undetermined.
     pub(super) why_undetermined: BTreeMap<String, u64>,
 }
@@ -55,6 +58,7 @@ enum Copy {
     /// It was read too shortly after its last change to prove anything.
     Fresh,
     Offline,
+    Rotten,
     Changed,
     Gone,
     Unseen(String),
@@ -65,7 +69,8 @@ enum Copy {
 /// What one file is.
 enum Verdict {
     Duplicate,
-    Unique(Option<String>),
+    /// Nothing on the other side has its content; elsewhere there may be.
+    Only(Option<String>),
     Undetermined(String),
 }
 
@@ -103,15 +108,15 @@ impl Comparison {
     /// All files.
     pub(super) fn all(&self) -> Tally {
         Tally {
-            files: self.duplicate.files + self.unique.files + self.undetermined.files,
-            bytes: self.duplicate.bytes + self.unique.bytes + self.undetermined.bytes,
+            files: self.duplicate.files + self.only.files + self.undetermined.files,
+            bytes: self.duplicate.bytes + self.only.bytes + self.undetermined.bytes,
         }
     }
 
     fn count(&mut self, file: &SideFile, verdict: &Verdict) {
         let (tally, reasons, reason) = match verdict {
             Verdict::Duplicate => return self.duplicate.add(file.state.size),
-            Verdict::Unique(reason) => (&mut self.unique, &mut self.why_unique, reason.as_ref()),
+            Verdict::Only(reason) => (&mut self.only, &mut self.why_only, reason.as_ref()),
             Verdict::Undetermined(reason) => (
                 &mut self.undetermined,
                 &mut self.why_undetermined,
@@ -128,8 +133,8 @@ impl Comparison {
 fn row(from: &Place, file: &SideFile, verdict: &Verdict) -> Option<[Cell; 6]> {
     let (answer, reason) = match verdict {
         Verdict::Duplicate => return None,
-        Verdict::Unique(reason) => ("unique", reason.clone()),
-        Verdict::Undetermined(reason) => ("undetermined", Some(reason.clone())),
+        Verdict::Only(reason) => (format!("only in {}", from.letter), reason.clone()),
+        Verdict::Undetermined(reason) => ("undetermined".to_owned(), Some(reason.clone())),
     };
     Some([
         Cell::text(from.letter.to_lowercase()),
@@ -219,6 +224,7 @@ impl Looking {
 
     fn other(&self, found: &SideMatch, inside: &HashSet<FileId>) -> Copy {
         match self.checker.look_outside(&found.path, &found.state, inside) {
+            Look::Same if found.is_rotten => Copy::Rotten,
             Look::Same if found.racy => Copy::Fresh,
             Look::Same => Copy::Proof,
             Look::Gone if !self.checker.is_online(&found.path) => Copy::Offline,
@@ -241,12 +247,16 @@ impl Looking {
             Look::Gone => return undetermined("gone since the scan"),
             Look::Failed(why) => return Verdict::Undetermined(format!("cannot be seen: {why}")),
         }
+        if file.is_rotten {
+            return undetermined(ROTTEN);
+        }
         let its_copy = |state: &str| undetermined(&format!("its copy under {to} {state}"));
         match others.iter().min() {
             Some(Copy::Proof) if file.racy => return undetermined(TOO_FRESH),
             Some(Copy::Proof) => return Verdict::Duplicate,
             Some(Copy::Fresh) => return its_copy(&format!("was {TOO_FRESH}")),
             Some(Copy::Offline) => return its_copy("is offline"),
+            Some(Copy::Rotten) => return its_copy(&format!("is {ROTTEN}")),
             Some(Copy::Changed) => return its_copy("changed since the scan"),
             Some(Copy::Gone) => return its_copy("is gone since the scan"),
             Some(Copy::Unseen(why)) => return its_copy(&format!("cannot be seen: {why}")),
@@ -259,8 +269,8 @@ impl Looking {
             Some(Doubt::PartnerNotRead) => {
                 Verdict::Undetermined(format!("a file of the same size under {to} was not read"))
             }
-            None if others.is_empty() => Verdict::Unique(None),
-            None => Verdict::Unique(Some(format!(
+            None if others.is_empty() => Verdict::Only(None),
+            None => Verdict::Only(Some(format!(
                 "under {to} only as another path of {from} itself"
             ))),
         }

@@ -44,6 +44,7 @@ fn files_below(
                     path: join(below, name),
                     content,
                     is_certain: forest.is_certain(content),
+                    is_doubtful: forest.is_doubtful(content),
                     size: file.size,
                     mtime_ns: file.mtime_ns,
                 });

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::super::args::FoldersArgs;
 use super::super::args::answer::excluded;
 use super::super::context::Context;
-use crate::catalog::{CatalogError, FolderPaths, ReadOnly, RootRow, TreeFolder};
+use crate::catalog::{CatalogError, FolderPaths, ReadOnly, RootRow, TreeFolder, has_extension};
 use crate::folders::{FileFact, FolderFact, Forest, ForestBuilder, Gaps};
 use crate::globs::Globs;
 use crate::model::{FolderId, ScanId};
@@ -17,6 +17,7 @@ use crate::scan::options::{ListingOptions, ScanOptions};
 /// Which files take part.
 pub(super) struct Filter {
     globs: Globs,
+    extensions: Vec<String>,
     sizes: std::ops::RangeInclusive<u64>,
 }
 
@@ -24,6 +25,7 @@ impl Filter {
     pub(super) fn new(args: &FoldersArgs) -> anyhow::Result<Self> {
         Ok(Self {
             globs: excluded(&args.exclude)?,
+            extensions: args.ext.clone(),
             sizes: args.min_size.unwrap_or(0)..=args.max_size.unwrap_or(u64::MAX),
         })
     }
@@ -53,6 +55,11 @@ impl Admission<'_> {
         size: Option<u64>,
     ) -> Result<bool, CatalogError> {
         if size.is_some_and(|size| !self.filter.sizes.contains(&size)) {
+            return Ok(false);
+        }
+        // A folder itself has no name here, and no extension to have.
+        if !name.as_os_str().is_empty() && !has_extension(name.as_os_str(), &self.filter.extensions)
+        {
             return Ok(false);
         }
         if self.filter.globs.is_empty() {

@@ -35,6 +35,8 @@ pub(super) struct Watch {
     metrics: Arc<Metrics>,
     shutdown: Shutdown,
     speed: Pace,
+    /// When the stage began whose speed is told.
+    began: Option<Duration>,
     stage: Option<(Stage, Duration)>,
     stage_pace: Pace,
 }
@@ -47,6 +49,7 @@ impl Watch {
             metrics,
             shutdown,
             speed: Pace::new(SPEED_MEMORY),
+            began: None,
             stage: None,
             stage_pace: Pace::new(ETA_MEMORY),
         }
@@ -55,14 +58,25 @@ impl Watch {
     /// The present moment.
     pub(super) fn look(&mut self) -> View {
         let now = self.metrics.snapshot();
-        self.speed.note(now.elapsed, now.bytes_read);
         View {
-            bytes_per_second: whole(self.speed.per_second().unwrap_or(0.0)),
+            bytes_per_second: whole(self.speed(&now)),
             eta: self.eta(&now),
             path: self.metrics.current_path(),
             stopping: self.shutdown.is_stopped(),
             now,
         }
+    }
+
+    /// Bytes a second, from the beginning of the stage on: what came before it
+    /// says nothing about it, and the first look has something to say.
+    fn speed(&mut self, now: &MetricsSnapshot) -> f64 {
+        let (began, read) = now.stage_began;
+        if self.began.replace(began) != Some(began) {
+            self.speed = Pace::new(SPEED_MEMORY);
+            self.speed.note(began, read);
+        }
+        self.speed.note(now.elapsed, now.bytes_read);
+        self.speed.per_second().unwrap_or(0.0)
     }
 
     fn eta(&mut self, now: &MetricsSnapshot) -> Option<Duration> {
@@ -200,6 +214,24 @@ mod tests {
         assert!((75..=90).contains(&last), "{last}");
         now.stage = Stage::Settle;
         assert_eq!(watch.eta(&now), None);
+    }
+
+    #[test]
+    fn the_first_look_at_a_stage_knows_its_speed() {
+        let metrics = Arc::new(Metrics::new());
+        let mut watch = Watch::new(Arc::clone(&metrics), Shutdown::token());
+        let mut now = metrics.snapshot();
+        // Nine seconds of listing, then one in which 1,000 bytes were read.
+        now.stage = Stage::Hash;
+        now.stage_began = (Duration::from_secs(9), 50);
+        (now.elapsed, now.bytes_read) = (Duration::from_secs(10), 1_050);
+        assert_eq!(whole(watch.speed(&now)), 1_000);
+        (now.elapsed, now.bytes_read) = (Duration::from_secs(20), 11_050);
+        assert_eq!(whole(watch.speed(&now)), 1_000);
+        // The next stage has read nothing yet.
+        now.stage_began = (Duration::from_secs(20), 11_050);
+        now.elapsed = Duration::from_secs(21);
+        assert_eq!(whole(watch.speed(&now)), 0);
     }
 
     #[test]

@@ -2,11 +2,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
+use super::super::Node;
 use super::super::testing::{Content, Tree, size, trees};
 
-/// A group of folders: the one to keep, the others, files, bytes, and what
-/// they free.
-type Expected = (usize, BTreeSet<usize>, usize, u64, u64);
+/// A group of folders: the one to keep, the others, files, bytes, what they
+/// free, and which hold the very files of the one to keep.
+type Expected = (usize, BTreeSet<usize>, usize, u64, u64, BTreeSet<usize>);
 
 /// What makes two folders identical.
 type Likeness = BTreeMap<(Vec<String>, Content), usize>;
@@ -78,8 +79,15 @@ fn expected(tree: &Tree, same_names: bool) -> (BTreeSet<Expected>, u64) {
         for other in &mut open {
             other.retain(|&folder| !group.iter().any(|&copy| tree.holds(copy, folder)));
         }
+        let inodes = |folder: usize| {
+            let mut inodes: Vec<u8> = tree.below(folder).iter().map(|file| file.1).collect();
+            inodes.sort_unstable();
+            inodes
+        };
+        let is_alias = |&folder: &usize| inodes(folder) == inodes(keep);
+        let (aliases, others) = group.into_iter().partition(is_alias);
         let files = tree.below(keep).len();
-        groups.insert((keep, group.into_iter().collect(), files, bytes(keep), frees));
+        groups.insert((keep, others, files, bytes(keep), frees, aliases));
     }
     assert!(open.iter().all(|group| group.len() < 2), "a ring of groups");
     (groups, linked)
@@ -96,17 +104,18 @@ fn found(tree: &Tree, same_names: bool) -> (BTreeSet<Expected>, u64) {
         .collect();
     assert!(frees.is_sorted_by(|a, b| a >= b), "{frees:?}");
     let groups = result.groups.iter().map(|group| {
-        let folders: Vec<_> = group
-            .folders
-            .iter()
-            .map(|&node| Tree::folder(&forest, node))
-            .collect();
+        let named = |nodes: &[Node]| -> Vec<usize> {
+            let nodes = nodes.iter();
+            nodes.map(|&node| Tree::folder(&forest, node)).collect()
+        };
+        let folders = named(&group.folders);
         (
             folders[0],
             folders[1..].iter().copied().collect(),
             usize::try_from(group.files).unwrap(),
             group.bytes,
             group.reclaimable,
+            named(&group.aliases).into_iter().collect(),
         )
     });
     (groups.collect(), result.linked)
@@ -129,14 +138,22 @@ proptest! {
     fn folders_left_out_may_have_an_equal(tree in trees(true)) {
         let is_only = |inode: u8| {
             let same = tree.files.iter().filter(|file| tree.content(file.2) == tree.content(inode));
-            let doubtful = tree
-                .files
-                .iter()
-                .any(|file| size(file.2) == size(inode) && !tree.is_certain(file.2));
-            size(inode) > 0 && same.count() == 1 && !doubtful
+            size(inode) > 0 && same.count() == 1 && !tree.is_doubtful(inode)
+        };
+        let has_equal = |folder: usize| {
+            let alike = likeness(&tree, folder, false);
+            tree.is_complete(folder) && tree.below(folder).iter().any(|file| size(file.1) > 0)
+                && (0..tree.parents.len()).any(|other| {
+                    !tree.are_related(folder, other)
+                        && tree.is_complete(other)
+                        && likeness(&tree, other, false) == alike
+                })
         };
         let left_out = (0..tree.parents.len()).filter(|&folder| {
-            !tree.is_complete(folder) && !tree.below(folder).iter().any(|file| is_only(file.1))
+            let below = tree.below(folder);
+            let is_open = !tree.is_complete(folder)
+                || below.iter().any(|file| tree.is_doubtful(file.1));
+            is_open && !has_equal(folder) && !below.iter().any(|file| is_only(file.1))
         });
         let result = tree.forest(false).identical(|_| true);
         prop_assert_eq!(result.left_out.folders, left_out.count() as u64);
@@ -164,7 +181,7 @@ fn only_the_topmost_folders_are_named() {
     let (groups, linked) = found(&twins(&[1, 2], &[14, 15]), false);
     assert_eq!(
         groups,
-        BTreeSet::from([(0, BTreeSet::from([1]), 2, 21, 21)])
+        BTreeSet::from([(0, BTreeSet::from([1]), 2, 21, 21, BTreeSet::new())])
     );
     assert_eq!(linked, 0);
 }
@@ -174,6 +191,16 @@ fn hard_links_free_nothing() {
     assert_eq!(found(&twins(&[1, 2], &[1, 2]), false), (BTreeSet::new(), 1));
     let (groups, _) = found(&twins(&[1, 2], &[1, 15]), false);
     assert_eq!(groups.first().unwrap().4, 11);
+}
+
+/// A bind mount, or hard links of all files: it is not offered for deletion.
+#[test]
+fn the_very_files_of_the_folder_to_keep_are_no_copy() {
+    let mut tree = twins(&[1, 2], &[1, 2]);
+    tree.parents.push(None);
+    tree.files.extend([(4, 0, 14), (4, 1, 15)]);
+    let expected = (0, BTreeSet::from([4]), 2, 21, 21, BTreeSet::from([1]));
+    assert_eq!(found(&tree, false).0, BTreeSet::from([expected]));
 }
 
 #[test]

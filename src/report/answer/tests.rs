@@ -161,3 +161,28 @@ fn a_closed_pipe_is_reported_wherever_it_closes() {
         }
     }
 }
+
+#[test]
+fn paths_in_lines_lose_their_middle_on_a_terminal_only() {
+    let path = PathBuf::from("/写真".repeat(30)).join("last\n");
+    let line = |format, width| {
+        let (header, mut out) = (header(), Vec::new());
+        let style = Style {
+            width,
+            ..Style::default()
+        };
+        let mut answer = Answer::new(format, style, &header, ("rows", COLUMNS), None, &mut out);
+        answer.path_line("    ", &path, " (offline)").unwrap();
+        String::from_utf8(out).unwrap()
+    };
+    let narrow = line(AnswerFormat::Table, Some(80));
+    assert!(narrow.trim_end().width() <= 80, "{narrow}");
+    assert!(
+        narrow.ends_with("last\\n (offline)\n") && narrow.contains('…'),
+        "{narrow}"
+    );
+    assert!(line(AnswerFormat::Table, Some(5)).contains('…'));
+    let whole = format!("    {} (offline)\n", escape(&path));
+    assert_eq!(line(AnswerFormat::Table, None), whole);
+    assert_eq!(line(AnswerFormat::Json, Some(80)), "");
+}

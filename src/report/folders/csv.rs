@@ -21,7 +21,7 @@ const GROUP_COLUMNS: [&str; 9] = [
     "as_of_scan",
 ];
 
-const PAIR_COLUMNS: [&str; 19] = [
+const PAIR_COLUMNS: [&str; 21] = [
     "pair",
     "similarity",
     "contents_in_both",
@@ -33,12 +33,14 @@ const PAIR_COLUMNS: [&str; 19] = [
     "left_contained",
     "left_files",
     "left_only_files",
+    "left_only_bytes",
     "left_undetermined",
     "right",
     "right_b64",
     "right_contained",
     "right_files",
     "right_only_files",
+    "right_only_bytes",
     "right_undetermined",
     "as_of_scan",
 ];
@@ -87,7 +89,11 @@ impl<W: Write> Rows<W> {
     fn groups(&mut self, identical: &Identical) -> io::Result<()> {
         self.out.write_record(GROUP_COLUMNS).map_err(io_error)?;
         for (number, group) in (1_u64..).zip(&identical.groups) {
-            for (at, path) in group.paths.iter().enumerate() {
+            // The very files of the one to keep stay with it.
+            let paths = group.paths.iter().enumerate();
+            let paths = paths.map(|(at, path)| (at == 0, path));
+            let aliases = group.aliases.iter().map(|path| (true, path));
+            for (is_kept, path) in paths.chain(aliases) {
                 let [name, exact] = self.path(path);
                 let cells = [
                     number.to_string(),
@@ -95,7 +101,7 @@ impl<W: Write> Rows<W> {
                     group.files.to_string(),
                     group.bytes.to_string(),
                     group.reclaimable.to_string(),
-                    (at == 0).to_string(),
+                    is_kept.to_string(),
                     name,
                     exact,
                     self.as_of_scan.clone(),
@@ -123,7 +129,12 @@ impl<W: Write> Rows<W> {
                 let all = side.all.weight(measure);
                 cells.extend(self.path(path));
                 cells.push(percent(all - side.only.weight(measure), all));
-                let counts = [side.files, side.only_files, side.undetermined];
+                let counts = [
+                    side.files,
+                    side.only_files,
+                    side.only_bytes,
+                    side.undetermined,
+                ];
                 cells.extend(counts.map(|count| count.to_string()));
             }
             cells.push(self.as_of_scan.clone());
@@ -146,11 +157,11 @@ impl<W: Write> Rows<W> {
             let [left, right] = &differences.only;
             for file in left {
                 let states = [Some((file.size, file.mtime_ns)), None];
-                self.difference(&shared, "only_left", &file.path, states, !file.is_certain)?;
+                self.difference(&shared, "only_left", &file.path, states, file.is_doubtful)?;
             }
             for file in right {
                 let states = [None, Some((file.size, file.mtime_ns))];
-                self.difference(&shared, "only_right", &file.path, states, !file.is_certain)?;
+                self.difference(&shared, "only_right", &file.path, states, file.is_doubtful)?;
             }
             for file in &differences.changed {
                 let ([left, right], [then, now]) = (file.sizes, file.mtimes_ns);

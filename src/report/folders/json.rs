@@ -2,6 +2,7 @@
 //! in the report of duplicates.
 
 use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
 
 use serde::Serialize;
 
@@ -9,7 +10,7 @@ use super::{
     FolderAnswer, FolderGroup, FolderPair, FolderReport, FolderScope, FolderTotals, Similar,
     per_mille,
 };
-use crate::folders::{ChangedFile, Differences, Gaps, Measure, NamedFile, Side};
+use crate::folders::{ChangedFile, Differences, Gaps, LeftOut, Measure, NamedFile, Side};
 use crate::report::encode::{rfc3339, rfc3339_nanos};
 use crate::report::json::{AsOfJson, PathJson, write_value};
 
@@ -80,6 +81,7 @@ struct Frame<'a> {
 struct ScopeJson<'a> {
     smaller_than: Option<u64>,
     larger_than: Option<u64>,
+    other_extensions_than: &'a [String],
     exclude: &'a [String],
     left_out_by_scans: bool,
 }
@@ -89,6 +91,7 @@ impl<'a> ScopeJson<'a> {
         Self {
             smaller_than: scope.min_size,
             larger_than: scope.max_size,
+            other_extensions_than: &scope.extensions,
             exclude: &scope.exclude,
             left_out_by_scans: scope.as_scanned,
         }
@@ -126,16 +129,19 @@ struct GroupJson<'a> {
     bytes: u64,
     reclaimable: u64,
     paths: Vec<PathJson<'a>>,
+    same_files: Vec<PathJson<'a>>,
 }
 
 impl<'a> GroupJson<'a> {
     fn new(group: &'a FolderGroup) -> Self {
+        let listed = |paths: &'a [PathBuf]| paths.iter().map(|path| PathJson::new(path)).collect();
         Self {
             folders: group.paths.len(),
             files: group.files,
             bytes: group.bytes,
             reclaimable: group.reclaimable,
-            paths: group.paths.iter().map(|path| PathJson::new(path)).collect(),
+            paths: listed(&group.paths),
+            same_files: listed(&group.aliases),
         }
     }
 }
@@ -160,19 +166,24 @@ struct LeftOutJson {
 
 impl TotalsJson {
     fn new(totals: &FolderTotals) -> Self {
-        let left_out = totals.left_out;
         Self {
             groups: totals.groups,
             folders: totals.folders,
             reclaimable: totals.reclaimable,
             linked_groups: totals.linked,
-            undetermined: LeftOutJson {
-                folders: left_out.folders,
-                with_undetermined_files: left_out.undetermined,
-                with_unreadable_paths: left_out.unreadable,
-                not_listed: left_out.unlisted,
-                filtered: left_out.filtered,
-            },
+            undetermined: LeftOutJson::new(totals.left_out),
+        }
+    }
+}
+
+impl LeftOutJson {
+    fn new(left_out: LeftOut) -> Self {
+        Self {
+            folders: left_out.folders,
+            with_undetermined_files: left_out.undetermined,
+            with_unreadable_paths: left_out.unreadable,
+            not_listed: left_out.unlisted,
+            filtered: left_out.filtered,
         }
     }
 }
@@ -212,11 +223,13 @@ struct SideJson<'a> {
     path: PathJson<'a>,
     contained: f64,
     files: u64,
-    contents: u64,
     bytes: u64,
+    contents: u64,
+    content_bytes: u64,
     only_files: u64,
-    only_contents: u64,
     only_bytes: u64,
+    only_contents: u64,
+    only_content_bytes: u64,
     undetermined_files: u64,
     gaps: Vec<&'static str>,
 }
@@ -234,11 +247,13 @@ impl<'a> SideJson<'a> {
             path,
             contained: percent(all - side.only.weight(measure), all),
             files: side.files,
+            bytes: side.bytes,
             contents: side.all.contents,
-            bytes: side.all.bytes,
+            content_bytes: side.all.bytes,
             only_files: side.only_files,
+            only_bytes: side.only_bytes,
             only_contents: side.only.contents,
-            only_bytes: side.only.bytes,
+            only_content_bytes: side.only.bytes,
             undetermined_files: side.undetermined,
             gaps: gaps.map(|(_, name)| name).collect(),
         }
@@ -278,7 +293,7 @@ impl<'a> OnlyJson<'a> {
             path: PathJson::new(&file.path),
             size: file.size,
             mtime: rfc3339_nanos(file.mtime_ns),
-            undetermined: !file.is_certain,
+            undetermined: file.is_doubtful,
         }
     }
 }
@@ -316,6 +331,7 @@ struct SimilarTotalsJson {
     pairs: u64,
     complete: bool,
     crowded_folders: u64,
+    undetermined: LeftOutJson,
 }
 
 impl SimilarTotalsJson {
@@ -324,6 +340,7 @@ impl SimilarTotalsJson {
             pairs: similar.all,
             complete: similar.is_complete,
             crowded_folders: similar.crowded,
+            undetermined: LeftOutJson::new(similar.undetermined),
         }
     }
 }

@@ -43,6 +43,8 @@ pub struct FolderScope {
     pub min_size: Option<u64>,
     /// Larger files.
     pub max_size: Option<u64>,
+    /// Files with another extension than these, if there are any.
+    pub extensions: Vec<String>,
     /// Files that match one of these globs.
     pub exclude: Vec<String>,
     /// What the filters of the scans left out.
@@ -80,6 +82,8 @@ pub struct FolderGroup {
     pub reclaimable: u64,
     /// The folders, the one to keep first.
     pub paths: Vec<PathBuf>,
+    /// Folders that hold the very files of the one to keep.
+    pub aliases: Vec<PathBuf>,
 }
 
 /// Sums over groups.
@@ -114,6 +118,8 @@ pub struct Similar {
     pub is_complete: bool,
     /// Folders that are paired only with the first of many equal ones.
     pub crowded: u64,
+    /// Folders that may have more in common with others than is known.
+    pub undetermined: LeftOut,
 }
 
 /// Two folders that hold partly the same.

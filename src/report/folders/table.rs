@@ -11,7 +11,7 @@ use super::{
     FolderAnswer, FolderGroup, FolderPair, FolderReport, FolderScope, FolderTotals, Identical,
     Similar, per_mille,
 };
-use crate::folders::{ChangedFile, Differences, Gaps, NamedFile, Side};
+use crate::folders::{ChangedFile, Differences, Gaps, LeftOut, NamedFile, Side};
 use crate::model::Timestamp;
 use crate::report::Style;
 use crate::report::text::{
@@ -21,6 +21,9 @@ use crate::report::text::{
 const GAIN: Paint = AnsiColor::Green.on_default().bold();
 const STRONG: Paint = Paint::new().bold();
 const FAINT: Paint = Paint::new().dimmed();
+
+/// What is true of hard links and of a folder that is mounted twice.
+const ALIASES: &str = "the first's very files by other names, no copy of them";
 
 pub(super) fn write<W: Write>(report: &FolderReport, style: Style, out: W) -> io::Result<()> {
     write_in(TimeZone::system(), report, style, out)
@@ -74,6 +77,12 @@ impl<W: Write> Table<W> {
         for path in &group.paths {
             self.path(4, path)?;
         }
+        if !group.aliases.is_empty() {
+            writeln!(self.out, "    {ALIASES}:")?;
+        }
+        for path in &group.aliases {
+            self.path(8, path)?;
+        }
         writeln!(self.out)
     }
 
@@ -95,22 +104,19 @@ impl<W: Write> Table<W> {
             let groups = counted(totals.linked, "group more frees", "groups more free");
             writeln!(
                 self.out,
-                "{groups} nothing: hard links keep the files alive"
+                "{groups} nothing: the same files under several names"
             )?;
         }
-        self.left_out(totals)
+        let meaning = "neither known duplicate nor known unique";
+        self.left_out(&totals.left_out, meaning)
     }
 
-    fn left_out(&mut self, totals: &FolderTotals) -> io::Result<()> {
-        let left_out = totals.left_out;
+    fn left_out(&mut self, left_out: &LeftOut, meaning: &str) -> io::Result<()> {
         if left_out.folders == 0 {
             return Ok(());
         }
         let folders = counted(left_out.folders, "folder is", "folders are");
-        writeln!(
-            self.out,
-            "{folders} undetermined: neither known duplicate nor known unique"
-        )?;
+        writeln!(self.out, "{folders} undetermined: {meaning}")?;
         let reasons = [
             (left_out.undetermined, "with undetermined files", "scan"),
             (left_out.unreadable, "with unreadable paths", "errors"),
@@ -167,7 +173,8 @@ impl<W: Write> Table<W> {
                 "    a higher threshold, --min-size or --exclude makes them fewer"
             )?;
         }
-        Ok(())
+        let meaning = "they may have more in common with others than is known";
+        self.left_out(&similar.undetermined, meaning)
     }
 
     fn pair(&mut self, pair: &FolderPair, similar: &Similar) -> io::Result<()> {
@@ -200,7 +207,7 @@ impl<W: Write> Table<W> {
             count => format!(
                 "{} only here, {}",
                 counted(count, "file", "files"),
-                self.size(side.only.bytes)
+                self.size(side.only_bytes)
             ),
         };
         let line = format!("{contained} of it is in the other; {only}");
@@ -241,10 +248,10 @@ impl<W: Write> Table<W> {
 
     fn only(&mut self, file: &NamedFile) -> io::Result<()> {
         let size = self.size(file.size);
-        let mark = if file.is_certain {
-            ""
-        } else {
+        let mark = if file.is_doubtful {
             "undetermined: "
+        } else {
+            ""
         };
         let name = self.shortened(22 + mark.len(), &file.path);
         writeln!(self.out, "        {size:>12}  {mark}{name}")
@@ -268,6 +275,10 @@ impl<W: Write> Table<W> {
         }
         if let Some(size) = scope.max_size {
             left_out.push(format!("files larger than {}", self.size(size)));
+        }
+        if !scope.extensions.is_empty() {
+            let extensions = scope.extensions.join(", ");
+            left_out.push(format!("files with other extensions than {extensions}"));
         }
         left_out.extend(scope.exclude.iter().map(escape));
         if scope.as_scanned {

@@ -15,6 +15,7 @@ fn group() -> FolderGroup {
             "/backup/ann/photos".into(),
             "/usb/\u{1b}[2Jodd\nname".into(),
         ],
+        aliases: Vec::new(),
     }
 }
 
@@ -53,7 +54,9 @@ fn pair() -> FolderPair {
                     all: overlap(3, 3100),
                     only: overlap(1, 100),
                     files: 4,
+                    bytes: 5100,
                     only_files: 1,
+                    only_bytes: 100,
                     undetermined: 1,
                     gaps,
                 },
@@ -63,6 +66,7 @@ fn pair() -> FolderPair {
                 Side {
                     all: overlap(2, 3000),
                     files: 2,
+                    bytes: 3000,
                     ..Side::default()
                 },
             ),
@@ -83,6 +87,7 @@ fn similar(pairs: Vec<FolderPair>, measure: Measure) -> FolderReport {
             pairs,
             is_complete: true,
             crowded: 0,
+            undetermined: LeftOut::default(),
         }),
     }
 }
@@ -130,6 +135,7 @@ fn what_is_not_known_or_not_shown_is_told() {
     report.scope = FolderScope {
         min_size: Some(1024),
         max_size: None,
+        extensions: Vec::new(),
         exclude: vec!["*.tmp".into()],
         as_scanned: true,
     };
@@ -141,7 +147,7 @@ fn what_is_not_known_or_not_shown_is_told() {
 
     9 groups, 3 folders; keeping one of each frees 14.0 MiB
     showing 1 of 9 groups
-    2 groups more free nothing: hard links keep the files alive
+    2 groups more free nothing: the same files under several names
     8 folders are undetermined: neither known duplicate nor known unique
         1 with undetermined files (see dupescan scan)
         2 with unreadable paths (see dupescan errors)
@@ -178,6 +184,7 @@ fn detailed() -> FolderPair {
         path: path.into(),
         content: 1,
         is_certain,
+        is_doubtful: !is_certain,
         size: 100,
         mtime_ns: 1_714_564_800_000_000_042,
     };
@@ -316,8 +323,8 @@ fn csv_has_a_row_per_folder_or_pair() {
     let row = pairs.lines().nth(1).unwrap();
     assert_eq!(
         row,
-        "1,66.7,2,3,3000,3100,/home/ann/photos,,66.7,4,1,1,/backup/caf\u{fffd},L2JhY2t1cC9jYWbp,\
-         100.0,2,0,0,12"
+        "1,66.7,2,3,3000,3100,/home/ann/photos,,66.7,4,1,100,1,/backup/caf\u{fffd},L2JhY2t1cC9jYWbp,\
+         100.0,2,0,0,0,12"
     );
 }
 

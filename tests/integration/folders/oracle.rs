@@ -152,16 +152,15 @@ pub(super) fn check_pairs(env: &TestEnv, percent: usize, by_bytes: bool) {
                 .copied()
                 .collect();
             let files = disk[own].iter().filter(|file| only.contains(&file.1));
-            assert_eq!(
-                entry[side]["only_files"],
-                files.count(),
-                "{side} of {pair:?}"
-            );
-            assert_eq!(
-                entry[side]["only_bytes"],
-                bytes(&only),
-                "{side} of {pair:?}"
-            );
+            let sizes: Vec<usize> = files.map(|file| file.1.len()).collect();
+            for (key, number) in [
+                ("only_files", sizes.len()),
+                ("only_bytes", sizes.iter().sum()),
+                ("only_content_bytes", bytes(&only)),
+                ("bytes", disk[own].iter().map(|file| file.1.len()).sum()),
+            ] {
+                assert_eq!(entry[side][key], number, "{key}, {side} of {pair:?}");
+            }
             assert_eq!(
                 entry[side]["contents"],
                 contents(own).len(),
