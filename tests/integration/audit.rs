@@ -54,6 +54,9 @@ fn rot(env: &TestEnv, path: &str) {
     let sql = "UPDATE files SET mtime_ns = ?2, ctime_ns = ?3 WHERE ino = ?1";
     let ino = stat.ino().cast_signed();
     assert!(db.execute(sql, [ino, mtime, ctime]).unwrap() > 0);
+    // They cover the times that were there before.
+    db.execute("UPDATE folders SET signature = NULL", [])
+        .unwrap();
 }
 
 /// A and B with two files each, scanned; the one in B that equals `a/x` rots.
