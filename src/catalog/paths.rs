@@ -25,6 +25,15 @@ pub struct FolderPaths {
     bytes: usize,
 }
 
+/// The way from a folder up to one whose path is known.
+struct Climb {
+    root: RootId,
+    /// The known path.
+    top: PathBuf,
+    /// The folders below it and their names, innermost first.
+    below: Vec<(FolderId, OsString)>,
+}
+
 impl FolderPaths {
     /// The root of a folder and its path below that root.
     pub fn get(
@@ -35,27 +44,42 @@ impl FolderPaths {
         if let Some(known) = self.cache.get(&folder) {
             return Ok(known.clone());
         }
-        let (root, mut base, names) = self.climb(&catalog.connection, folder)?;
-        for name in names.iter().rev() {
-            base.push(name);
+        let Climb { root, top, below } = self.climb(&catalog.connection, folder)?;
+        let mut path = top;
+        for (level, (id, name)) in below.iter().enumerate().rev() {
+            path.push(name);
+            if level == 1 {
+                // The folder above too: others in it are likely to come next.
+                // All of them would take space quadratic in the depth.
+                self.remember(*id, root, &path.as_path().into());
+            }
         }
-        let path: Arc<Path> = base.into();
+        let path: Arc<Path> = path.into();
         self.remember(folder, root, &path);
         Ok((root, path))
     }
 
-    /// Walks up to the root or to a cached ancestor: the root's id, the path
-    /// of the ancestor, and the names below it, innermost first.
-    fn climb(
-        &self,
-        connection: &Connection,
-        folder: FolderId,
-    ) -> Result<(RootId, PathBuf, Vec<OsString>), CatalogError> {
-        let mut names = Vec::new();
+    /// Remembers the path of a folder that is known anyway.
+    pub fn remember(&mut self, folder: FolderId, root: RootId, path: &Arc<Path>) {
+        self.bytes += path.as_os_str().len() + 64;
+        if self.bytes > CACHE_BYTES {
+            self.cache.clear();
+            self.bytes = 0;
+        }
+        self.cache.insert(folder, (root, Arc::clone(path)));
+    }
+
+    /// Walks up to the root or to a cached ancestor.
+    fn climb(&self, connection: &Connection, folder: FolderId) -> Result<Climb, CatalogError> {
+        let mut below = Vec::new();
         let mut at = folder;
         loop {
             if let Some((root, path)) = self.cache.get(&at) {
-                return Ok((*root, path.to_path_buf(), names));
+                return Ok(Climb {
+                    root: *root,
+                    top: path.to_path_buf(),
+                    below,
+                });
             }
             let (root, parent, name) = connection
                 .prepare_cached("SELECT root, parent, name FROM folders WHERE id = ?1")?
@@ -65,23 +89,20 @@ impl FolderPaths {
                 })?;
             match parent {
                 Some(parent) => {
-                    if names.len() >= MOST_LEVELS {
+                    if below.len() >= MOST_LEVELS {
                         return Err(CatalogError::Damaged);
                     }
-                    names.push(name);
+                    below.push((at, name));
                     at = FolderId(parent);
                 }
-                None => return Ok((root, PathBuf::new(), names)),
+                None => {
+                    return Ok(Climb {
+                        root,
+                        top: PathBuf::new(),
+                        below,
+                    });
+                }
             }
         }
-    }
-
-    fn remember(&mut self, folder: FolderId, root: RootId, path: &Arc<Path>) {
-        self.bytes += path.as_os_str().len() + 64;
-        if self.bytes > CACHE_BYTES {
-            self.cache.clear();
-            self.bytes = 0;
-        }
-        self.cache.insert(folder, (root, Arc::clone(path)));
     }
 }

@@ -89,6 +89,12 @@ impl Access {
         self.paths.get(&self.catalog, folder)
     }
 
+    /// Takes note of the path of a folder that is being listed: its files may
+    /// be opened later.
+    pub(super) fn note(&mut self, folder: FolderId, root: RootId, below: &Arc<Path>) {
+        self.paths.remember(folder, root, below);
+    }
+
     /// The absolute path of a catalogued file, for messages.
     pub(super) fn absolute(&mut self, name: &WorkName) -> Result<PathBuf, CatalogError> {
         let (root, below) = self.locate(name.0)?;

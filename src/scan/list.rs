@@ -160,7 +160,10 @@ impl Folder {
         path: &mut PathBuf,
     ) -> Result<Self, Stop> {
         let (below, known) = match &item.origin {
-            Origin::Parent(known) => (Arc::clone(&known.path), Some(known.clone())),
+            Origin::Parent(known) => {
+                access.note(item.folder, item.root, &known.path);
+                (Arc::clone(&known.path), Some(known.clone()))
+            }
             Origin::Catalog | Origin::Listed => (access.locate(item.folder)?.1, None),
         };
         let root = access.root(item.root).map_err(fault(Step::OpenFolder))?;
