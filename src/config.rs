@@ -270,8 +270,10 @@ fn limits(settings: &Layer) -> Result<Limits, ConfigError> {
     let time = |key, range| settings.get(key, values::duration(range));
     let durability = values::choice(&[("normal", Durability::Normal), ("full", Durability::Full)]);
     let default = Limits::default();
+    let workers = count(Key::Workers, Limits::WORKERS)?;
     Ok(Limits {
-        workers: count(Key::Workers, Limits::WORKERS)?.unwrap_or(default.workers),
+        workers: workers.unwrap_or(default.workers),
+        reserve: workers.map_or(default.reserve, |_| 0),
         queue_per_worker: count(Key::QueuePerWorker, 1..=1_000)?
             .unwrap_or(default.queue_per_worker),
         batch_rows: count(Key::BatchRows, 1..=1_000_000)?.unwrap_or(default.batch_rows),

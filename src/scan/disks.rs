@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::options::IoMode;
 use super::pool::WorkerContext;
+use super::samples::SampleReader;
 use crate::model::VolumeId;
 
 /// The longest nap between two looks at a disk that is in use.
@@ -19,6 +20,8 @@ const NAP: Duration = Duration::from_millis(2);
 pub(super) struct Disks {
     mode: IoMode,
     known: Mutex<HashMap<VolumeId, Arc<Disk>>>,
+    /// Whether reads wait for a disk that could answer more of them at once.
+    has_room: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -47,6 +50,7 @@ impl Disks {
         Self {
             mode,
             known: Mutex::default(),
+            has_room: AtomicBool::new(false),
         }
     }
 
@@ -59,12 +63,38 @@ impl Disks {
         self.lock().entry(volume).or_insert(disk);
     }
 
+    /// Notes what the reads of a worker tell about the disk of a volume.
+    pub(super) fn note_pace(&self, reader: &SampleReader, volume: VolumeId) {
+        if reader.waits_for_a_head() {
+            self.note_slow(volume);
+        } else if reader.waits_among_few() {
+            self.note_room();
+        }
+    }
+
     /// Notes that reads from a volume take milliseconds. Only then is a disk
     /// believed that says it turns: virtual ones say so too.
-    pub(super) fn note_slow(&self, volume: VolumeId) {
+    fn note_slow(&self, volume: VolumeId) {
+        // Where many ask at once, each waits for the others.
+        if self.has_room() {
+            return;
+        }
         if let Some(disk) = self.lock().get(&volume) {
             disk.is_slow.store(true, Ordering::Relaxed);
         }
+    }
+
+    /// Notes that reads wait for a disk, though not for a moving head: more of
+    /// them at once would be answered sooner.
+    fn note_room(&self) {
+        if self.mode != IoMode::Hdd {
+            self.has_room.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether more workers than cores have something to do.
+    pub(super) fn has_room(&self) -> bool {
+        self.has_room.load(Ordering::Relaxed)
     }
 
     /// Whether a volume is to be read as one with a moving head.

@@ -99,6 +99,9 @@ pub(super) struct Engine {
     pool: Pool<Work, ItemReport>,
     done: Receiver<Done<Work, ItemReport>>,
     writer: WriterHandle,
+    shared: Arc<Shared>,
+    /// Workers that may still be called.
+    reserve: usize,
     writer_died: Receiver<()>,
     shutdown: Shutdown,
     limits: Limits,
@@ -130,7 +133,7 @@ impl Engine {
     ) -> Result<Self, ScanError> {
         // Room for every item that can be under way, so that a worker never
         // waits on the loop that feeds it.
-        let (report, done) = bounded(limits.queue_capacity() + limits.workers);
+        let (report, done) = bounded(limits.queue_capacity() + limits.most_workers());
         let retries = limits.retries;
         let for_workers = Arc::clone(shared);
         let pool = Pool::start(limits, shutdown, Arc::clone(metrics), report, move |_| {
@@ -141,6 +144,8 @@ impl Engine {
             pool,
             done,
             writer: shared.writer.clone(),
+            shared: Arc::clone(shared),
+            reserve: limits.reserve,
             writer_died,
             shutdown: shutdown.clone(),
             limits: limits.clone(),
@@ -300,6 +305,7 @@ impl Engine {
         source: &mut dyn Source,
     ) -> Result<(), ScanError> {
         self.in_flight -= 1;
+        self.call_reserve();
         self.warned.remove(&done.job.id);
         let work = done.job.item;
         let mut report = match done.result {
@@ -323,6 +329,17 @@ impl Engine {
             }
         }
         Ok(())
+    }
+}
+
+impl Engine {
+    /// Lets further workers join, once, where reads wait for a disk that
+    /// answers several at once. From memory they would only get in each
+    /// other's way.
+    fn call_reserve(&mut self) {
+        if self.reserve > 0 && self.shared.disks.has_room() {
+            self.pool.enlarge(std::mem::take(&mut self.reserve));
+        }
     }
 }
 

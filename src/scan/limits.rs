@@ -10,6 +10,9 @@ pub use crate::catalog::Durability;
 pub struct Limits {
     /// Worker threads; default: the number of cores.
     pub workers: usize,
+    /// Workers that join once reads are found to wait for a disk that answers
+    /// several at once; none where somebody chose the number of workers.
+    pub reserve: usize,
     /// Work items waiting per worker before `submit` blocks.
     pub queue_per_worker: usize,
     /// File rows in one transaction of the writer.
@@ -36,6 +39,11 @@ impl Limits {
     /// The allowed numbers of workers.
     pub const WORKERS: std::ops::RangeInclusive<usize> = 1..=256;
 
+    /// Worker threads with the reserve.
+    pub fn most_workers(&self) -> usize {
+        self.workers + self.reserve
+    }
+
     /// Capacity of the work queue.
     pub fn queue_capacity(&self) -> usize {
         self.workers * self.queue_per_worker
@@ -44,10 +52,11 @@ impl Limits {
 
 impl Default for Limits {
     fn default() -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let workers = cores.min(*Self::WORKERS.end());
         Self {
-            workers: std::thread::available_parallelism()
-                .map_or(1, usize::from)
-                .min(*Self::WORKERS.end()),
+            workers,
+            reserve: (3 * workers).min(*Self::WORKERS.end() - workers),
             queue_per_worker: 10,
             batch_rows: 10_000,
             batch_time: Duration::from_millis(250),

@@ -269,6 +269,23 @@ where
         self.shared.metrics.item_queued(self.queue.len());
     }
 
+    /// Starts further workers, as many as the system allows.
+    pub fn enlarge(&self, more: usize) {
+        let mut crew = lock(&self.crew);
+        for _ in 0..more {
+            let worker = crew.started + 1;
+            match self.shared.spawn(worker) {
+                Ok(member) => crew.members.push(member),
+                Err(error) => {
+                    tracing::warn!(worker, %error, "no further worker could be started");
+                    break;
+                }
+            }
+            crew.started = worker;
+        }
+        self.shared.metrics.pool_started(crew.members.len());
+    }
+
     /// Lets the workers finish what they have and leave; what is queued is
     /// dropped. Does not wait, and may be repeated.
     pub fn stop(&self) {

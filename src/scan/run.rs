@@ -302,7 +302,7 @@ impl Run<'_> {
             candidates,
             Arc::clone(&self.shared),
             Arc::clone(self.metrics),
-            in_step(self.limits.workers),
+            in_step(self.limits.most_workers()),
             self.limits.workers,
         );
         self.run_stage(lead, &mut source)

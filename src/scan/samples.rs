@@ -53,6 +53,11 @@ impl SampleReader {
         self.pace.is_slow()
     }
 
+    /// Whether reads wait for a disk that answers several at once.
+    pub(super) fn waits_among_few(&self) -> bool {
+        self.pace.has_room()
+    }
+
     /// Whether reads take as long as a head needs to move.
     pub(super) fn waits_for_a_head(&self) -> bool {
         self.pace.is_seeking()
@@ -158,6 +163,8 @@ struct Pace {
     average: Duration,
     /// The average over all reads, however long they took.
     unbounded: Duration,
+    /// Reads so far.
+    count: u64,
 }
 
 impl Pace {
@@ -166,12 +173,20 @@ impl Pace {
     /// Below what a seek and half a turn take, far above a busy solid-state or
     /// virtual disk.
     const SEEK: Duration = Duration::from_millis(3);
+    /// Reads after which the averages have settled.
+    const ENOUGH: u64 = 64;
     /// A thread that had to wait for a processor must not count as a disk.
     const MOST: Duration = Duration::from_millis(1);
 
     fn note(&mut self, read: Duration) {
         self.average = (self.average * 31 + read.min(Self::MOST)) / 32;
         self.unbounded = (self.unbounded * 31 + read) / 32;
+        self.count += 1;
+    }
+
+    /// Slower than memory and faster than any head, for long enough to tell.
+    fn has_room(&self) -> bool {
+        self.count >= Self::ENOUGH && self.is_slow() && self.unbounded < Self::SEEK / 2
     }
 
     fn is_seeking(&self) -> bool {
@@ -200,6 +215,7 @@ mod tests {
             pace.note(Duration::from_micros(200));
         }
         assert!(pace.is_slow());
+        assert!(pace.has_room(), "{pace:?}");
         for _ in 0..100 {
             pace.note(Duration::from_micros(3));
         }
@@ -208,6 +224,11 @@ mod tests {
         for _ in 0..100 {
             pace.note(Duration::from_millis(8));
         }
-        assert!(pace.is_seeking());
+        assert!(pace.is_seeking() && !pace.has_room());
+        let mut head = Pace::default();
+        for _ in 0..200 {
+            assert!(!head.has_room(), "a moving head, from the first read on");
+            head.note(Duration::from_millis(8));
+        }
     }
 }

@@ -126,6 +126,22 @@ fn in_time() -> Instant {
 }
 
 #[test]
+fn further_workers_take_what_waits() {
+    let env = Env::new(1, 10);
+    for _ in 0..3 {
+        env.submit(Task::Gate);
+    }
+    assert_eq!(soon(&env.began).worker, 1);
+    assert_eq!(env.pool.queue().len(), 2, "one worker has one item");
+    env.pool.enlarge(2);
+    let others: BTreeSet<usize> = (0..2).map(|_| soon(&env.began).worker).collect();
+    assert_eq!(others, BTreeSet::from([2, 3]));
+    drop(env.gate);
+    assert_eq!(env.pool.wait(in_time()).abandoned, 0);
+    assert_eq!(env.done.try_iter().count(), 3);
+}
+
+#[test]
 fn as_many_workers_run_as_were_asked_for() {
     let env = Env::new(4, 10);
     for _ in 0..5 {
