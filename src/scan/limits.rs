@@ -56,7 +56,7 @@ impl Default for Limits {
         let workers = cores.min(*Self::WORKERS.end());
         Self {
             workers,
-            reserve: (3 * workers).min(*Self::WORKERS.end() - workers),
+            reserve: (2 * workers).min(*Self::WORKERS.end() - workers),
             queue_per_worker: 10,
             batch_rows: 10_000,
             batch_time: Duration::from_millis(250),
