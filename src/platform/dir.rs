@@ -40,6 +40,13 @@ impl Links {
     }
 }
 
+/// How a file is opened for reading. Should it be something else by now, opening
+/// neither waits for it nor makes it this process's terminal.
+const FILE: OFlags = OFlags::RDONLY
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
+
 /// An open folder.
 #[derive(Debug)]
 pub struct Dir {
@@ -66,8 +73,26 @@ impl Dir {
     where
         I: IntoIterator<Item: AsRef<OsStr>>,
     {
-        let fd = resolve::open_beneath(self.fd(), components, links)?;
+        let fd = resolve::open_beneath(self.fd(), components, links, resolve::FOLDER)?;
         Ok(Self { fd })
+    }
+
+    /// Opens the regular file `name` in the folder that `below` leads to from
+    /// this one, under the rules of [`Dir::open_beneath`] and [`Dir::open_file`],
+    /// in one call. Where that takes more than one, it is `Unsupported`, and the
+    /// folder is better opened first.
+    pub fn open_file_beneath(
+        &self,
+        below: &Path,
+        name: &OsStr,
+        links: Links,
+    ) -> io::Result<OpenFile> {
+        let length = below.as_os_str().len() + name.len();
+        if !resolve::takes_one_call(length, links) {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        let components = below.iter().chain(std::iter::once(name));
+        OpenFile::new(resolve::open_beneath(self.fd(), components, links, FILE)?)
     }
 
     /// Lists the names in this folder.
@@ -93,12 +118,8 @@ impl Dir {
     /// Whatever is no regular file fails: a link with `ELOOP` (unless
     /// followed), a folder with `EISDIR`, anything else with `ENXIO`.
     pub fn open_file(&self, name: &OsStr, links: Links) -> io::Result<OpenFile> {
-        const FLAGS: OFlags = OFlags::RDONLY
-            .union(OFlags::NONBLOCK)
-            .union(OFlags::NOCTTY)
-            .union(OFlags::CLOEXEC);
         let name = plain_name(name)?;
-        let fd = open_quietly(FLAGS | links.open_flags(), |flags| {
+        let fd = open_quietly(FILE | links.open_flags(), |flags| {
             openat(&self.fd, name, flags, Mode::empty())
         })?;
         OpenFile::new(fd)
@@ -190,12 +211,44 @@ mod tests {
             let file = dir.open_file(name(entry), links).unwrap();
             assert_eq!(file.read_at(&mut content, 0).unwrap(), 7);
             let by_name = dir.stat_entry(name("file"), Links::Refuse).unwrap();
-            assert_eq!(*file.opened_as(), by_name);
+            let without_mount = Stat {
+                mount: None,
+                ..by_name
+            };
+            assert_eq!(*file.opened_as(), without_mount);
         }
         let error = dir.open_file(name("link"), Links::Refuse).unwrap_err();
         assert_eq!(error.raw_os_error(), Some(Errno::LOOP.raw_os_error()));
         let error = dir.open_file(name("folder"), Links::Refuse).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::IsADirectory);
+    }
+
+    #[test]
+    fn a_file_far_below_is_opened_under_the_same_rules() {
+        let (temp, dir) = tree();
+        fs::write(temp.path().join("folder/deep"), "content").unwrap();
+        symlink("folder", temp.path().join("way")).unwrap();
+        symlink("deep", temp.path().join("folder/last")).unwrap();
+        let open = |path: &str, links| {
+            let (below, name) = path.rsplit_once('/').unwrap_or(("", path));
+            dir.open_file_beneath(Path::new(below), name.as_ref(), links)
+        };
+        if open("folder/deep", Links::Refuse).is_err_and(|e| e.kind() == io::ErrorKind::Unsupported)
+        {
+            eprintln!("SKIPPED: no openat2 here");
+            return;
+        }
+        let size = |opened: io::Result<OpenFile>| opened.unwrap().opened_as().meta.size;
+        assert_eq!(size(open("folder/deep", Links::Refuse)), 7);
+        for through_link in ["way/deep", "folder/last"] {
+            assert!(open(through_link, Links::Refuse).is_err());
+            assert_eq!(size(open(through_link, Links::Follow)), 7);
+        }
+        for no_file in ["folder", "folder/../file", "folder/none", ""] {
+            assert!(open(no_file, Links::Follow).is_err(), "{no_file}");
+        }
+        let long = open(&format!("{}deep", "folder/".repeat(600)), Links::Follow);
+        assert_eq!(long.unwrap_err().kind(), io::ErrorKind::Unsupported);
     }
 
     #[test]

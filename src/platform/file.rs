@@ -21,7 +21,7 @@ impl OpenFile {
     /// Takes over a descriptor; refuses whatever is no regular file, with the
     /// `errno` that the system itself has for such a name.
     pub(super) fn new(fd: OwnedFd) -> io::Result<Self> {
-        let opened_as = stat::of_fd(&fd)?;
+        let opened_as = stat::of_file(&fd)?;
         match opened_as.kind {
             EntryKind::File => Ok(Self { fd, opened_as }),
             EntryKind::Folder => Err(Errno::ISDIR.into()),
@@ -37,7 +37,7 @@ impl OpenFile {
 
     /// The present state: compare it after reading.
     pub fn stat(&self) -> io::Result<Stat> {
-        stat::of_fd(&self.fd)
+        stat::of_file(&self.fd)
     }
 
     /// Fills `buffer` from `offset` on; fewer bytes than asked for mean the end

