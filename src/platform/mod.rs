@@ -29,6 +29,6 @@ pub use file::{Extent, OpenFile};
 pub use listing::{Entries, RawEntry};
 pub use memory::Allocator;
 pub use priority::lower_priority;
-pub use sha256::{PairedSha256, Sha256Block, Sha256State};
+pub use sha256::{Sha256Block, Sha256Message, Sha256State, sha256_at_once, sha256_compress_all};
 pub use stat::{EntryKind, FileId, Stat};
 pub use volume::{Volume, VolumeTable};

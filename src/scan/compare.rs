@@ -2,8 +2,8 @@
 //! compared chunk by chunk, and only one of those that still agree is hashed.
 //! A file that differs from all others is dropped at its first difference.
 //!
-//! Two classes are read at a time, so that there are two chunks to hash at
-//! once ([`Hasher::update_both`]): this file has the loop over them, `reading`
+//! Several classes are read at a time, so that there are several chunks to hash
+//! at once ([`Hasher::update_all`]): this file has the loop over them, `reading`
 //! one class, `lane` the files of a class that agree so far.
 
 mod lane;
@@ -16,6 +16,7 @@ use self::reading::{Desk, Reading};
 use super::access::Access;
 use super::hasher::Hasher;
 use super::item::ItemReport;
+use super::pace::Pace;
 use super::pool::WorkerContext;
 use super::probe::send;
 use super::shared::Shared;
@@ -23,15 +24,16 @@ use crate::catalog::HashClass;
 use crate::platform::AlignedBuffer;
 
 /// Bytes read from each file before the next one's turn. Larger chunks are not
-/// faster, not even for BLAKE3, and those of two classes of two fit the
-/// processor's second cache.
+/// faster, not even for BLAKE3.
 pub(super) const CHUNK: usize = 64 * 1024;
 /// How often results, and the state of huge files, are sent to the writer: with
-/// the time to its next commit, less than half a second of reading is lost to a
-/// kill.
+/// the time to its next commit, less than half a second of reading them is lost
+/// to a kill. Files below [`crate::catalog::HUGE`] that are being read are begun
+/// anew.
 const SAVE_EVERY: Duration = Duration::from_millis(100);
-/// Lanes that advance together: as many as [`Hasher::update_both`] takes.
-const AT_ONCE: usize = 2;
+/// Classes that are read at a time where reads wait for a disk: hashing waits
+/// for it too, and what a kill cuts off has to be read again.
+pub(super) const AT_ONCE_FROM_DISK: usize = 2;
 
 /// Reads the classes and sends what was learned about each copy.
 pub(super) fn hash_classes(
@@ -39,9 +41,10 @@ pub(super) fn hash_classes(
     shared: &Shared,
     classes: &[HashClass],
     buffers: &mut Vec<AlignedBuffer>,
+    pace: &mut Pace,
     context: &WorkerContext,
 ) -> ItemReport {
-    let mut desk = Desk::new(access, shared, context);
+    let mut desk = Desk::new(access, shared, pace, context);
     run(&mut desk, classes, buffers);
     let Desk {
         access,
@@ -55,11 +58,11 @@ pub(super) fn hash_classes(
     report
 }
 
-/// Works the classes off, in order, two at a time. A stop keeps how far huge
+/// Works the classes off, in order, several at a time. A stop keeps how far huge
 /// files came; what else it cuts off is read again.
 fn run(desk: &mut Desk<'_>, classes: &[HashClass], buffers: &mut Vec<AlignedBuffer>) {
     let mut waiting = Waiting { classes, part: 0 };
-    let mut active: Vec<Reading<'_>> = Vec::with_capacity(AT_ONCE);
+    let mut active: Vec<Reading<'_>> = Vec::new();
     let mut saved_at = Instant::now();
     loop {
         if !desk.is_stopped() {
@@ -99,7 +102,7 @@ struct Waiting<'c> {
 impl<'c> Waiting<'c> {
     /// Opens classes until there are enough to read at once.
     fn take_up(&mut self, desk: &mut Desk<'_>, active: &mut Vec<Reading<'c>>) {
-        while active.len() < AT_ONCE
+        while active.len() < desk.at_once()
             && let Some((class, rest)) = self.classes.split_first()
         {
             let reading = Reading::open(desk, class, self.part);
@@ -110,13 +113,13 @@ impl<'c> Waiting<'c> {
     }
 }
 
-/// Reads one chunk of every file of two lanes, where there are two, and hashes
-/// what must be hashed in pairs.
+/// Reads one chunk of every file of some lanes, and hashes what must be hashed
+/// together.
 fn advance(desk: &mut Desk<'_>, active: &mut [Reading<'_>], buffers: &mut Vec<AlignedBuffer>) {
     let mut parts = Vec::new();
-    // The buffers of one lane come after those of the other.
+    // The buffers of one lane come after those of the one before.
     let mut used = 0;
-    for (of, lane) in next_lanes(active) {
+    for (of, lane) in next_lanes(active, desk.at_once()) {
         let split = active[of].step(desk, lane, buffers, &mut used);
         parts.extend(split.into_iter().map(|part| (of, part)));
     }
@@ -126,29 +129,26 @@ fn advance(desk: &mut Desk<'_>, active: &mut [Reading<'_>], buffers: &mut Vec<Al
     }
 }
 
-/// One lane of each class, or two of one.
-fn next_lanes(active: &mut [Reading<'_>]) -> Vec<(usize, Lane)> {
-    let mut lanes = Vec::with_capacity(AT_ONCE);
-    for turn in 0..AT_ONCE {
-        let of = turn % active.len();
-        lanes.extend(active[of].next_lane().map(|lane| (of, lane)));
+/// One lane of each class, and then another one of each, until there are enough.
+fn next_lanes(active: &mut [Reading<'_>], most: usize) -> Vec<(usize, Lane)> {
+    let mut lanes = Vec::with_capacity(most);
+    let mut before = None;
+    while before != Some(lanes.len()) {
+        before = Some(lanes.len());
+        for (of, reading) in active.iter_mut().enumerate() {
+            if lanes.len() < most {
+                lanes.extend(reading.next_lane().map(|lane| (of, lane)));
+            }
+        }
     }
     lanes
 }
 
-/// Hashes the chunk of each part, two parts at a time.
+/// Hashes the chunks of all parts.
 fn hash(parts: &mut [(usize, Part)], buffers: &[AlignedBuffer]) {
-    for pair in parts.chunks_mut(AT_ONCE) {
-        match pair {
-            [(_, one), (_, two)] => {
-                let (first, second) = (one.chunk(buffers), two.chunk(buffers));
-                Hasher::update_both(
-                    (&mut one.lane.hasher, first),
-                    (&mut two.lane.hasher, second),
-                );
-            }
-            [(_, alone)] => alone.lane.hasher.update(alone.chunk(buffers)),
-            _ => {}
-        }
-    }
+    let pieces = parts.iter_mut().map(|(_, part)| {
+        let chunk = part.chunk(buffers);
+        (&mut part.lane.hasher, chunk)
+    });
+    Hasher::update_all(pieces.collect());
 }

@@ -1,13 +1,10 @@
-//! Digests of many short contents at once. With two SHA-256 streams whose
-//! rounds alternate ([`PairedSha256`]) a content takes up its stream where the
-//! one before it ended, so that neither stream waits for the longer one, and
-//! lengths and padding are part of the streams.
-
-use sha2::block_api::compress256;
+//! Digests of many short contents at once: SHA-256 of several takes hardly
+//! longer than of one ([`sha256_compress_all`]). First all whole blocks are
+//! taken in, then what follows them: the rest, the padding and the length.
 
 use super::hasher::Hasher;
 use crate::model::{Algorithm, Digest};
-use crate::platform::{PairedSha256, Sha256Block, Sha256State};
+use crate::platform::{Sha256Block, Sha256Message, Sha256State, sha256_compress_all};
 
 /// The state that SHA-256 begins with (FIPS 180-4).
 const INITIAL: Sha256State = [
@@ -26,8 +23,8 @@ const LENGTH_AT: usize = BLOCK - 8;
 
 /// The digests of the contents, in their order.
 pub(super) fn digest_all(algorithm: Algorithm, contents: &[&[u8]]) -> Vec<Digest> {
-    match PairedSha256::detect() {
-        Some(paired) if algorithm == Algorithm::Sha256 => digest_in_pairs(paired, contents),
+    match algorithm {
+        Algorithm::Sha256 => digest_together(contents),
         _ => contents
             .iter()
             .map(|content| Hasher::digest(algorithm, content))
@@ -35,111 +32,55 @@ pub(super) fn digest_all(algorithm: Algorithm, contents: &[&[u8]]) -> Vec<Digest
     }
 }
 
-fn digest_in_pairs(paired: PairedSha256, contents: &[&[u8]]) -> Vec<Digest> {
-    let mut digests = vec![None; contents.len()];
-    let mut waiting = contents.iter().enumerate();
-    let mut next = || {
-        waiting
-            .next()
-            .map(|(at, content)| Message::new(at, content))
-    };
-    let mut streams = [next(), next()];
-    while let [Some(one), Some(two)] = &mut streams {
-        let common = one.blocks().len().min(two.blocks().len());
-        Message::take_in_both(paired, one, two, common);
-        for stream in &mut streams {
-            if let Some(done) = stream.take_if(|message| message.blocks().is_empty()) {
-                digests[done.at] = Some(done.digest());
-                *stream = next();
-            }
-        }
+fn digest_together(contents: &[&[u8]]) -> Vec<Digest> {
+    let mut messages: Vec<_> = contents
+        .iter()
+        .map(|content| Sha256Message {
+            state: INITIAL,
+            blocks: content.as_chunks().0,
+        })
+        .collect();
+    sha256_compress_all(&mut messages);
+    let endings: Vec<_> = contents.iter().map(|content| Ending::of(content)).collect();
+    for (message, ending) in messages.iter_mut().zip(&endings) {
+        message.blocks = ending.blocks();
     }
-    for mut alone in streams.into_iter().flatten() {
-        alone.take_in_all();
-        digests[alone.at] = Some(alone.digest());
-    }
-    let all = digests.into_iter().flatten();
-    all.collect()
+    sha256_compress_all(&mut messages);
+    messages
+        .iter()
+        .map(|message| digest(&message.state))
+        .collect()
 }
 
-/// A content on its way through a stream.
-struct Message<'a> {
-    /// Its place among the contents.
-    at: usize,
-    state: Sha256State,
-    /// Whole blocks of the content that are still to be taken in.
-    whole: &'a [Sha256Block],
-    /// What follows them: the rest, the padding and the length.
-    last: [Sha256Block; 2],
-    /// Blocks of `last` that are used, and that are taken in.
+/// What follows the whole blocks of a content.
+struct Ending {
+    blocks: [Sha256Block; 2],
     used: usize,
-    taken: usize,
 }
 
-impl<'a> Message<'a> {
-    fn new(at: usize, content: &'a [u8]) -> Self {
-        let (whole, rest) = content.as_chunks();
-        let mut last = [[0; BLOCK]; 2];
-        last[0][..rest.len()].copy_from_slice(rest);
-        last[0][rest.len()] = 0x80;
+impl Ending {
+    fn of(content: &[u8]) -> Self {
+        let (_, rest) = content.as_chunks::<BLOCK>();
+        let mut blocks = [[0; BLOCK]; 2];
+        blocks[0][..rest.len()].copy_from_slice(rest);
+        blocks[0][rest.len()] = 0x80;
         let used = if rest.len() < LENGTH_AT { 1 } else { 2 };
         let bits = content.len() as u64 * 8;
-        last[used - 1][LENGTH_AT..].copy_from_slice(&bits.to_be_bytes());
-        Self {
-            at,
-            state: INITIAL,
-            whole,
-            last,
-            used,
-            taken: 0,
-        }
+        blocks[used - 1][LENGTH_AT..].copy_from_slice(&bits.to_be_bytes());
+        Self { blocks, used }
     }
 
-    /// The blocks that come next; empty at the end.
     fn blocks(&self) -> &[Sha256Block] {
-        match self.whole {
-            [] => &self.last[self.taken..self.used],
-            whole => whole,
-        }
+        &self.blocks[..self.used]
     }
+}
 
-    /// Takes the next `count` blocks of two messages into their states.
-    fn take_in_both(paired: PairedSha256, one: &mut Self, two: &mut Self, count: usize) {
-        let mut states = [one.state, two.state];
-        let [first, second] = &mut states;
-        paired.compress(
-            [first, second],
-            [&one.blocks()[..count], &two.blocks()[..count]],
-        );
-        for (message, state) in [one, two].into_iter().zip(states) {
-            message.state = state;
-            message.pass(count);
-        }
+fn digest(state: &Sha256State) -> Digest {
+    let mut bytes = [0; 32];
+    for (bytes, word) in bytes.chunks_exact_mut(4).zip(state) {
+        bytes.copy_from_slice(&word.to_be_bytes());
     }
-
-    fn take_in_all(&mut self) {
-        while !self.blocks().is_empty() {
-            let mut state = self.state;
-            compress256(&mut state, self.blocks());
-            self.state = state;
-            self.pass(self.blocks().len());
-        }
-    }
-
-    fn pass(&mut self, count: usize) {
-        match self.whole {
-            [] => self.taken += count,
-            whole => self.whole = &whole[count..],
-        }
-    }
-
-    fn digest(&self) -> Digest {
-        let mut bytes = [0; 32];
-        for (bytes, word) in bytes.chunks_exact_mut(4).zip(self.state) {
-            bytes.copy_from_slice(&word.to_be_bytes());
-        }
-        Digest::from_bytes(&bytes).expect("32 bytes are no longer than Digest::MAX_LEN")
-    }
+    Digest::from_bytes(&bytes).expect("32 bytes are no longer than Digest::MAX_LEN")
 }
 
 #[cfg(test)]

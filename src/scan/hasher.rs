@@ -8,7 +8,7 @@ use sha3::Sha3_256;
 use super::fingerprint::fingerprint;
 use crate::catalog::SHORT;
 use crate::model::{Algorithm, Digest, Probe};
-use crate::platform::{PairedSha256, Sha256State};
+use crate::platform::{Sha256Message, Sha256State, sha256_at_once, sha256_compress_all};
 
 /// Bytes of the head that a probe covers.
 pub const HEAD: usize = 8 * 1024;
@@ -60,18 +60,25 @@ impl Hasher {
         }
     }
 
-    /// Takes in the next bytes of two contents: SHA-256 of both at once, where
-    /// the processor can, takes little longer than of one.
-    pub fn update_both(one: (&mut Self, &[u8]), two: (&mut Self, &[u8])) {
-        match (PairedSha256::detect(), one, two) {
-            (Some(paired), (Self::Sha256(one), first), (Self::Sha256(two), second)) => {
-                update_both_sha256(paired, (one, first), (two, second));
-            }
-            (_, (one, first), (two, second)) => {
-                one.update(first);
-                two.update(second);
+    /// How many contents are best taken in together by [`Hasher::update_all`].
+    pub fn at_once(algorithm: Algorithm) -> usize {
+        match algorithm {
+            Algorithm::Sha256 => sha256_at_once(),
+            Algorithm::Sha512 | Algorithm::Sha3_256 | Algorithm::Blake3 => 1,
+        }
+    }
+
+    /// Takes in the next bytes of several contents: SHA-256 of several at once,
+    /// where the processor can, takes little longer than of one.
+    pub fn update_all(pieces: Vec<(&mut Self, &[u8])>) {
+        let mut together = Vec::with_capacity(pieces.len());
+        for (hasher, piece) in pieces {
+            match hasher {
+                Self::Sha256(hasher) => together.push((hasher, piece)),
+                other => other.update(piece),
             }
         }
+        update_all_sha256(together);
     }
 
     /// The digest of everything taken in.
@@ -117,30 +124,33 @@ impl Hasher {
     }
 }
 
-/// Compresses as many whole blocks as both have in pairs, and leaves the rest
-/// to the crate.
-fn update_both_sha256(
-    paired: PairedSha256,
-    (one, first): (&mut Sha256, &[u8]),
-    (two, second): (&mut Sha256, &[u8]),
-) {
-    let mut taken = 0;
-    if let (Some(mut from_one), Some(mut from_two)) =
-        (BetweenBlocks::of(one), BetweenBlocks::of(two))
-    {
-        let (first, second) = (first.as_chunks().0, second.as_chunks().0);
-        let common = first.len().min(second.len());
-        paired.compress(
-            [&mut from_one.state, &mut from_two.state],
-            [&first[..common], &second[..common]],
-        );
-        if let (Some(then_one), Some(then_two)) = (from_one.after(common), from_two.after(common)) {
-            (*one, *two) = (then_one, then_two);
-            taken = common * BetweenBlocks::BLOCK;
+/// Compresses whole blocks together, and leaves the rest to the crate.
+fn update_all_sha256(mut pieces: Vec<(&mut Sha256, &[u8])>) {
+    let mut begun = Vec::with_capacity(pieces.len());
+    for (at, (hasher, piece)) in pieces.iter().enumerate() {
+        // In the middle of a block nothing can be taken in here.
+        if let Some(between) = BetweenBlocks::of(hasher) {
+            begun.push((at, between, piece.as_chunks().0));
         }
     }
-    Update::update(one, &first[taken..]);
-    Update::update(two, &second[taken..]);
+    let mut messages = Vec::with_capacity(begun.len());
+    for (_, between, blocks) in &begun {
+        messages.push(Sha256Message {
+            state: between.state,
+            blocks,
+        });
+    }
+    sha256_compress_all(&mut messages);
+    for ((at, between, blocks), message) in begun.iter().zip(messages) {
+        let (hasher, piece) = &mut pieces[*at];
+        if let Some(then) = between.after(&message.state, blocks.len()) {
+            **hasher = then;
+            *piece = &piece[blocks.len() * BetweenBlocks::BLOCK..];
+        }
+    }
+    for (hasher, rest) in pieces {
+        Update::update(hasher, rest);
+    }
 }
 
 /// The inside of a [`Sha256`] that has taken in whole blocks. Its serialised
@@ -168,10 +178,10 @@ impl BetweenBlocks {
         })
     }
 
-    /// The hasher in this state, `blocks` further on.
-    fn after(&self, blocks: usize) -> Option<Sha256> {
+    /// The hasher that came to `state` with `blocks` more.
+    fn after(&self, state: &Sha256State, blocks: usize) -> Option<Sha256> {
         let mut serialised = Sha256::new().serialize();
-        for (bytes, word) in serialised.chunks_exact_mut(4).zip(self.state) {
+        for (bytes, word) in serialised.chunks_exact_mut(4).zip(state) {
             bytes.copy_from_slice(&word.to_le_bytes());
         }
         let blocks = self.blocks + blocks as u64;
@@ -253,40 +263,34 @@ mod tests {
     }
 
     proptest! {
-        /// Two contents in arbitrary pieces, taken in together: digests and
-        /// saved states are those of each taken in by itself.
+        /// Contents in arbitrary pieces, taken in together: digests and saved
+        /// states are those of each taken in by itself.
         #[test]
-        fn two_at_once_are_the_same_as_one_by_one(
-            pieces in vec((0..700_usize, 0..700_usize, any::<u8>()), 0..8),
+        fn many_at_once_are_the_same_as_one_by_one(
+            rounds in vec(vec(0..700_usize, 20), 0..6),
+            byte in any::<u8>(),
         ) {
             for algorithm in Algorithm::ALL {
-                let (mut one, mut two) = (Hasher::new(algorithm), Hasher::new(algorithm));
-                let (mut plain_one, mut plain_two) = (one.clone(), two.clone());
-                for (first, second, byte) in &pieces {
-                    let first: Vec<u8> = (0..*first).map(|at| at.to_le_bytes()[0] ^ byte).collect();
-                    let second = vec![*byte; *second];
-                    Hasher::update_both((&mut one, &first), (&mut two, &second));
-                    plain_one.update(&first);
-                    plain_two.update(&second);
-                    prop_assert_eq!(one.save(), plain_one.save());
-                    prop_assert_eq!(two.save(), plain_two.save());
+                let mut together = vec![Hasher::new(algorithm); 20];
+                let mut alone = together.clone();
+                for lengths in &rounds {
+                    let content = |(seed, length): (usize, &usize)| {
+                        let bytes = seed..seed + length;
+                        bytes.map(|at| at.to_le_bytes()[0] ^ byte).collect()
+                    };
+                    let pieces: Vec<Vec<u8>> = lengths.iter().enumerate().map(content).collect();
+                    let pieces = pieces.iter().map(Vec::as_slice);
+                    Hasher::update_all(together.iter_mut().zip(pieces.clone()).collect());
+                    for (hasher, piece) in alone.iter_mut().zip(pieces) {
+                        hasher.update(piece);
+                    }
                 }
-                prop_assert_eq!(one.finish(), plain_one.finish());
-                prop_assert_eq!(two.finish(), plain_two.finish());
+                for (one, other) in together.into_iter().zip(alone) {
+                    prop_assert_eq!(one.save(), other.save());
+                    prop_assert_eq!(one.finish(), other.finish());
+                }
             }
         }
-    }
-
-    #[test]
-    fn whole_blocks_are_taken_in_together() {
-        let Some(paired) = PairedSha256::detect() else {
-            return;
-        };
-        let (one, two) = ([1; 6_400], [2; 6_464]);
-        let (mut first, mut second) = (Sha256::new(), Sha256::new());
-        update_both_sha256(paired, (&mut first, &one), (&mut second, &two));
-        assert_eq!(first.finalize(), Sha256::digest(one));
-        assert_eq!(second.finalize(), Sha256::digest(two));
     }
 
     /// Stored in catalogs: a different state means a new `STATE_FORMAT`.

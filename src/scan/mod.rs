@@ -22,6 +22,7 @@ mod list;
 pub mod metrics;
 mod notice;
 pub mod options;
+mod pace;
 mod plan;
 pub mod pool;
 mod presence;

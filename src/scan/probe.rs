@@ -1,5 +1,7 @@
 //! Probing a batch of files, and for short ones the digest at once.
 
+use std::path::PathBuf;
+
 use super::access::{Access, OpenError, is_in_state};
 use super::item::{Failure, Item, ItemReport, Place};
 use super::pool::WorkerContext;
@@ -41,7 +43,7 @@ pub(super) fn probe_batch(
             again,
         );
         let opened = match opened {
-            Some(file) => file,
+            Some(opened) => opened.file,
             None if report.fatal.is_some() => break,
             None => continue,
         };
@@ -115,6 +117,13 @@ fn ask_for(access: &mut Access, copies: &[WorkCopy]) {
     }
 }
 
+/// A file that is what the catalog says.
+pub(super) struct Opened {
+    pub(super) file: OpenFile,
+    /// Its path, for whoever watches.
+    pub(super) path: PathBuf,
+}
+
 /// Opens a copy and makes sure that it is in the state the catalog holds;
 /// otherwise notes what it found instead and returns `None`. `again` is what
 /// to do once more when opening failed in a way that may heal.
@@ -126,18 +135,19 @@ pub(super) fn open_in_state(
     report: &mut ItemReport,
     results: &mut Vec<FileResult>,
     again: impl FnOnce() -> Item,
-) -> Option<OpenFile> {
-    match access.absolute(&copy.names[0]) {
-        Ok(path) => context.set_path(&path),
+) -> Option<Opened> {
+    let path = match access.absolute(&copy.names[0]) {
+        Ok(path) => path,
         Err(error) => {
             report.fatal = Some(error);
             return None;
         }
-    }
+    };
+    context.set_path(&path);
     match access.open(copy) {
         Ok(file) => {
             if is_in_state(&file.opened_as().meta, &copy.state) {
-                return Some(file);
+                return Some(Opened { file, path });
             }
             push_changed(access, copy, &file, report, results);
         }
@@ -222,7 +232,8 @@ pub(super) fn result(copy: &WorkCopy, outcome: FileOutcome) -> FileResult {
     }
 }
 
-/// Sends results to the writer, unless the item was given up.
+/// Sends results to the writer, unless the item was given up; says whether it
+/// did.
 pub(super) fn send(
     shared: &Shared,
     context: &WorkerContext,

@@ -2,11 +2,12 @@
 //! reading ahead where they come from a disk rather than from memory.
 
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::access::{is_racy, is_same};
 use super::digests::digest_all;
 use super::hasher::{HEAD, TAIL, WHOLE, probe, probe_whole};
+use super::pace::Pace;
 use crate::catalog::{FileState, SHORT, Sample, SampleHash};
 use crate::model::{Algorithm, Probe, now_ns};
 use crate::platform::{AlignedBuffer, OpenFile};
@@ -154,81 +155,4 @@ pub(super) fn whole_length(size: u64) -> Option<usize> {
 /// Whether a file has a digest and no probe.
 pub(super) fn is_short(size: u64) -> bool {
     size <= SHORT
-}
-
-/// How long reads took lately: microseconds from memory, a hundred and more
-/// from any disk. Measured, because what a disk calls itself says little.
-#[derive(Debug, Default)]
-struct Pace {
-    average: Duration,
-    /// The average over all reads, however long they took.
-    unbounded: Duration,
-    /// Reads so far.
-    count: u64,
-}
-
-impl Pace {
-    /// Far above a read from memory, far below one from a disk.
-    const SLOW: Duration = Duration::from_micros(60);
-    /// Below what a seek and half a turn take, far above a busy solid-state or
-    /// virtual disk.
-    const SEEK: Duration = Duration::from_millis(3);
-    /// Reads after which the averages have settled.
-    const ENOUGH: u64 = 64;
-    /// A thread that had to wait for a processor must not count as a disk.
-    const MOST: Duration = Duration::from_millis(1);
-
-    fn note(&mut self, read: Duration) {
-        self.average = (self.average * 31 + read.min(Self::MOST)) / 32;
-        self.unbounded = (self.unbounded * 31 + read) / 32;
-        self.count += 1;
-    }
-
-    /// Slower than memory and faster than any head, for long enough to tell.
-    fn has_room(&self) -> bool {
-        self.count >= Self::ENOUGH && self.is_slow() && self.unbounded < Self::SEEK / 2
-    }
-
-    fn is_seeking(&self) -> bool {
-        self.unbounded > Self::SEEK
-    }
-
-    fn is_slow(&self) -> bool {
-        self.average > Self::SLOW
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_pace_follows_the_reads() {
-        let mut pace = Pace::default();
-        for _ in 0..1_000 {
-            pace.note(Duration::from_micros(3));
-        }
-        assert!(!pace.is_slow());
-        pace.note(Duration::from_millis(50));
-        assert!(!pace.is_slow(), "one slow read is no disk");
-        for _ in 0..40 {
-            pace.note(Duration::from_micros(200));
-        }
-        assert!(pace.is_slow());
-        assert!(pace.has_room(), "{pace:?}");
-        for _ in 0..100 {
-            pace.note(Duration::from_micros(3));
-        }
-        assert!(!pace.is_slow(), "cached again");
-        assert!(!pace.is_seeking());
-        for _ in 0..100 {
-            pace.note(Duration::from_millis(8));
-        }
-        assert!(pace.is_seeking() && !pace.has_room());
-        let mut head = Pace::default();
-        for _ in 0..200 {
-            assert!(!head.has_room(), "a moving head, from the first read on");
-            head.note(Duration::from_millis(8));
-        }
-    }
 }

@@ -10,7 +10,7 @@ use super::compare::CHUNK;
 use super::fingerprint::fingerprint;
 use super::item::{Item, ItemReport, SiftItem, Sifted};
 use super::pool::WorkerContext;
-use super::probe::{open_in_state, push_changed, push_failure, send};
+use super::probe::{Opened, open_in_state, push_changed, push_failure, send};
 use super::shared::Shared;
 use crate::fault::{Fault, Step};
 use crate::model::now_ns;
@@ -45,7 +45,7 @@ pub(super) fn sift_batch(
             &mut results,
             again,
         );
-        let Some(file) = opened else {
+        let Some(Opened { file, .. }) = opened else {
             continue;
         };
         file.advise_sequential();

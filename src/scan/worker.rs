@@ -8,6 +8,7 @@ use super::compare::hash_classes;
 use super::disks::Turn;
 use super::item::{Item, ItemReport, Work};
 use super::list::list;
+use super::pace::Pace;
 use super::pool::{Job, WorkerContext};
 use super::probe::probe_batch;
 use super::samples::SampleReader;
@@ -23,6 +24,8 @@ pub(super) struct Worker {
     access: Result<Access, Option<CatalogError>>,
     samples: SampleReader,
     chunks: Vec<AlignedBuffer>,
+    /// How long reading chunks takes.
+    pace: Pace,
 }
 
 impl Worker {
@@ -37,6 +40,7 @@ impl Worker {
             access,
             samples: SampleReader::new(),
             chunks: Vec::new(),
+            pace: Pace::default(),
         }
     }
 
@@ -72,7 +76,8 @@ impl Worker {
                 probe_batch(access, &self.shared, copies, &mut self.samples, context)
             }
             Item::Hash(classes) => {
-                hash_classes(access, &self.shared, classes, &mut self.chunks, context)
+                let (chunks, pace) = (&mut self.chunks, &mut self.pace);
+                hash_classes(access, &self.shared, classes, chunks, pace, context)
             }
             Item::Sift(item) => sift_batch(access, &self.shared, item, &mut self.chunks, context),
             Item::Audit(copies) => {

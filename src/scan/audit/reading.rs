@@ -14,7 +14,7 @@ use crate::scan::content::probe_of;
 use crate::scan::hasher::Hasher;
 use crate::scan::item::{Item, ItemReport};
 use crate::scan::pool::WorkerContext;
-use crate::scan::probe::{open_in_state, push_failure};
+use crate::scan::probe::{Opened, open_in_state, push_failure};
 use crate::scan::shared::Shared;
 
 /// Reads the copies one after the other; stops early on shutdown.
@@ -59,7 +59,7 @@ fn audit_copy(
     let mut racy = false;
     let opened = open_in_state(access, shared, copy, context, report, &mut unwanted, again);
     let verdict = match opened {
-        Some(file) => {
+        Some(Opened { file, .. }) => {
             file.forget_cached();
             racy = is_racy(&copy.state, now_ns());
             match read(&file, copy, shared, buffer, context) {

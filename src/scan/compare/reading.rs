@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::time::Instant;
 
-use super::CHUNK;
 use super::lane::{Lane, Member, Part, Sorting};
+use super::{AT_ONCE_FROM_DISK, CHUNK};
 use crate::catalog::{FileOutcome, FileResult, HUGE, HashClass, HashState, Record, WorkCopy};
 use crate::fault::{Fault, Step};
 use crate::model::now_ns;
@@ -13,14 +14,16 @@ use crate::platform::AlignedBuffer;
 use crate::scan::access::{Access, is_racy, is_same};
 use crate::scan::hasher::{Hasher, STATE_FORMAT};
 use crate::scan::item::{Item, ItemReport};
+use crate::scan::pace::Pace;
 use crate::scan::pool::WorkerContext;
-use crate::scan::probe::{open_in_state, push_changed, push_failure, result};
+use crate::scan::probe::{Opened, open_in_state, push_changed, push_failure, result};
 use crate::scan::shared::Shared;
 
 /// What all classes of an item need, and what was learned from them.
 pub(super) struct Desk<'c> {
     pub(super) access: &'c mut Access,
     shared: &'c Shared,
+    pace: &'c mut Pace,
     context: &'c WorkerContext,
     pub(super) report: ItemReport,
     pub(super) results: Vec<FileResult>,
@@ -31,16 +34,26 @@ impl<'c> Desk<'c> {
     pub(super) fn new(
         access: &'c mut Access,
         shared: &'c Shared,
+        pace: &'c mut Pace,
         context: &'c WorkerContext,
     ) -> Self {
         Self {
             access,
             shared,
+            pace,
             context,
             report: ItemReport::default(),
             results: Vec::new(),
             bytes_read: 0,
         }
+    }
+
+    /// How many classes are best read at a time.
+    pub(super) fn at_once(&self) -> usize {
+        if self.pace.is_slow() {
+            return AT_ONCE_FROM_DISK;
+        }
+        Hasher::at_once(self.shared.algorithm).max(AT_ONCE_FROM_DISK)
     }
 
     /// Sends what was learned so far, unless the item was given up. Whoever
@@ -124,7 +137,7 @@ impl<'c> Reading<'c> {
         part: usize,
     ) -> Option<Member<'c>> {
         desk.context.set_part(part);
-        let file = open_in_state(
+        let Opened { file, path } = open_in_state(
             desk.access,
             desk.shared,
             copy,
@@ -134,7 +147,6 @@ impl<'c> Reading<'c> {
             || Item::alone(self.class.size, copy),
         )?;
         file.advise_sequential();
-        let path = desk.access.absolute(&copy.names[0]).unwrap_or_default();
         Some(Member::new(copy, file, part, path))
     }
 
@@ -250,7 +262,9 @@ impl<'c> Reading<'c> {
         }
         context.set_part(member.part);
         context.set_path(&member.path);
+        let clock = Instant::now();
         let read = member.file.read_at(chunk, offset)? as u64;
+        desk.pace.note(clock.elapsed());
         desk.bytes_read += read;
         context.progress(read);
         context.metrics().bytes_hashed.add(read);

@@ -1,0 +1,113 @@
+//! Whether reads come from memory or wait for a disk, and for what kind.
+
+use std::time::Duration;
+
+/// How many of the last reads, about thirty, took how long: microseconds from
+/// memory, a hundred and more from any disk. Measured, because what a disk calls
+/// itself says little. Counted rather than averaged: on a busy machine a read
+/// takes a hundred milliseconds now and then because its thread has to wait for
+/// a processor, and must not count as a disk.
+#[derive(Debug, Default)]
+pub(super) struct Pace {
+    slow: Share,
+    seeking: Share,
+    /// Slow reads so far.
+    slow_so_far: u64,
+}
+
+impl Pace {
+    /// Far above a read from memory, far below one from a disk.
+    const SLOW: Duration = Duration::from_micros(60);
+    /// Below what a seek and half a turn take, far above a busy solid-state or
+    /// virtual disk.
+    const SEEK: Duration = Duration::from_millis(3);
+    /// Slow reads that are no accident: a few files that memory has lost are no
+    /// reason to call more workers.
+    const ENOUGH: u64 = 100;
+
+    /// Notes one read.
+    pub(super) fn note(&mut self, read: Duration) {
+        let is_slow = read > Self::SLOW;
+        self.slow.note(is_slow);
+        self.seeking.note(read > Self::SEEK);
+        self.slow_so_far += u64::from(is_slow);
+    }
+
+    /// Slower than memory and faster than any head, for long enough to tell.
+    pub(super) fn has_room(&self) -> bool {
+        self.slow_so_far >= Self::ENOUGH && self.is_slow() && !self.seeking.is_above(Share::EIGHTH)
+    }
+
+    /// As slow as a head that moves.
+    pub(super) fn is_seeking(&self) -> bool {
+        self.seeking.is_above(2 * Share::EIGHTH)
+    }
+
+    /// Slower than memory.
+    pub(super) fn is_slow(&self) -> bool {
+        self.slow.is_above(Share::EIGHTH)
+    }
+}
+
+/// The share of the last answers that were yes.
+#[derive(Debug, Default)]
+struct Share(i32);
+
+impl Share {
+    const WHOLE: i32 = 1 << 16;
+    const EIGHTH: i32 = Self::WHOLE / 8;
+
+    fn note(&mut self, is_so: bool) {
+        let latest = if is_so { Self::WHOLE } else { 0 };
+        self.0 += (latest - self.0) / 32;
+    }
+
+    fn is_above(&self, share: i32) -> bool {
+        self.0 > share
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pace_follows_the_reads() {
+        let mut pace = Pace::default();
+        for _ in 0..1_000 {
+            pace.note(Duration::from_micros(3));
+        }
+        assert!(!pace.is_slow());
+        for _ in 0..20 {
+            pace.note(Duration::from_millis(500));
+            for _ in 0..30 {
+                pace.note(Duration::from_micros(3));
+            }
+            assert!(!pace.is_slow(), "a thread that waited is no disk");
+            assert!(!pace.is_seeking());
+        }
+        for _ in 0..40 {
+            pace.note(Duration::from_micros(200));
+        }
+        assert!(pace.is_slow());
+        assert!(!pace.has_room(), "a few files are no reason");
+        for _ in 0..100 {
+            pace.note(Duration::from_micros(200));
+        }
+        assert!(pace.has_room(), "{pace:?}");
+        for _ in 0..100 {
+            pace.note(Duration::from_micros(3));
+        }
+        assert!(!pace.is_slow(), "cached again");
+        assert!(!pace.is_seeking());
+        for _ in 0..100 {
+            pace.note(Duration::from_millis(8));
+        }
+        assert!(pace.is_seeking() && !pace.has_room());
+        let mut head = Pace::default();
+        for _ in 0..200 {
+            assert!(!head.has_room(), "a moving head, from the first read on");
+            head.note(Duration::from_millis(8));
+        }
+    }
+}
