@@ -3,14 +3,12 @@
 mod listing;
 mod results;
 
-use std::collections::HashMap;
-
 use rusqlite::{CachedStatement, Connection, Transaction, params};
 
 use super::records::{FaultRecord, FolderListing, Record};
 use super::rows::{blob, signed, unsigned};
-use super::scans::ScanCounters;
-use super::summary;
+use super::scans::{self, ScanCounters};
+use super::{ScanState, summary};
 use crate::model::{FolderId, RootId, ScanId, Timestamp};
 
 /// Applies records to one transaction.
@@ -70,6 +68,9 @@ impl<'t> Applier<'t> {
             Record::Visited { folder, scan } => visit(self.transaction, *folder, *scan),
             files @ Record::Files { .. } => self.apply_results(std::slice::from_ref(files)),
             Record::Fault(fault) => self.apply_fault(fault),
+            Record::Stage { scan, stage } => {
+                scans::set_state(self.transaction, *scan, ScanState::Running, *stage)
+            }
         }
     }
 
@@ -179,8 +180,10 @@ pub(super) fn subtree(connection: &Connection, top: FolderId) -> rusqlite::Resul
 /// transaction instead.
 #[derive(Debug, Default)]
 struct Sums {
-    scans: HashMap<ScanId, ScanCounters>,
-    roots: HashMap<RootId, RootDelta>,
+    // A transaction is about a few scans and roots, and every row is counted:
+    // looking through a list is faster than hashing.
+    scans: Vec<(ScanId, ScanCounters)>,
+    roots: Vec<(RootId, RootDelta)>,
     unsettled: bool,
     has_regrouped: bool,
 }
@@ -193,13 +196,23 @@ struct RootDelta {
     bytes: i64,
 }
 
+/// The sums of one scan or root.
+fn sum_of<K: PartialEq, V: Default>(sums: &mut Vec<(K, V)>, of: K) -> &mut V {
+    let at = sums.iter().position(|(key, _)| *key == of);
+    let at = at.unwrap_or_else(|| {
+        sums.push((of, V::default()));
+        sums.len() - 1
+    });
+    &mut sums[at].1
+}
+
 impl Sums {
     fn scan(&mut self, scan: ScanId) -> &mut ScanCounters {
-        self.scans.entry(scan).or_default()
+        sum_of(&mut self.scans, scan)
     }
 
     fn root(&mut self, root: RootId) -> &mut RootDelta {
-        self.roots.entry(root).or_default()
+        sum_of(&mut self.roots, root)
     }
 
     fn count_removed(&mut self, scan: ScanId, root: RootId, gone: Option<u64>) {

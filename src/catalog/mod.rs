@@ -5,6 +5,7 @@
 mod absences;
 mod apply;
 mod audits;
+mod backlog;
 mod backup;
 mod candidates;
 mod changes;

@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 
-use super::Signature;
+use super::{Signature, Stage};
 use crate::fault::Fault;
 use crate::model::{Algorithm, Digest, FileMeta, FolderId, Probe, RootId, ScanId, VolumeId};
 
@@ -34,15 +34,22 @@ pub enum Record {
     },
     /// A path that could not be dealt with, for good.
     Fault(Box<FaultRecord>),
+    /// A scan entered a stage.
+    Stage {
+        /// The scan.
+        scan: ScanId,
+        /// The stage.
+        stage: Stage,
+    },
 }
 
 impl Record {
     /// About how many rows the record touches, for batching.
     pub(super) fn weight(&self) -> usize {
         match self {
-            Self::Listed(listing) => 1 + listing.files.weight(),
+            Self::Listed(listing) => 1 + listing.files.weight() + listing.folders(),
             Self::Part(part, _) => part.weight(),
-            Self::Visited { .. } | Self::Fault(_) => 1,
+            Self::Visited { .. } | Self::Fault(_) | Self::Stage { .. } => 1,
             Self::Files { results, .. } => results.iter().map(|r| r.names.len()).sum(),
         }
     }
@@ -99,6 +106,11 @@ pub struct FolderListing {
 }
 
 impl FolderListing {
+    /// Subfolders whose rows it touches.
+    fn folders(&self) -> usize {
+        self.new_folders.len() + self.returned_folders.len() + self.vanished_folders.len()
+    }
+
     /// Whether it only adds to its own folder, so that it may change places
     /// with other such listings: one that removes or restores folders moves
     /// rows that another may have written.

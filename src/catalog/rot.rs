@@ -139,8 +139,10 @@ impl ReadOnly {
     /// The live names that are known to be rotten.
     pub fn rotten(&self) -> Result<HashSet<(FolderId, OsString)>, CatalogError> {
         let mut statement = self.connection.prepare(&format!(
+            // CROSS: the few marks are looked up among the files, never all files
+            // among the marks.
             "SELECT files.folder, files.name
-               FROM rot JOIN files ON files.folder = rot.folder AND files.name = rot.name
+               FROM rot CROSS JOIN files ON files.folder = rot.folder AND files.name = rot.name
               WHERE files.removed_in IS NULL AND {ROTTEN}"
         ))?;
         let rows =

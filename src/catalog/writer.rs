@@ -12,14 +12,15 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, select};
 use rusqlite::{Connection, Transaction};
 
 use super::apply::Applier;
+use super::backlog::Backlog;
 use super::lock::Lock;
 use super::records::Record;
 use super::wal::Wal;
 use super::{CatalogError, Exclusive};
 use crate::model::FolderId;
 
-/// Records waiting for the writer; enough to ride out a slow commit.
-const CHANNEL: usize = 256;
+/// Messages waiting for the writer; rows are bounded by the [`Backlog`].
+const CHANNEL: usize = 4_096;
 /// With synchronous=NORMAL only a checkpoint makes commits survive a power
 /// cut. With the time that a checkpoint itself takes on a busy disk, less than
 /// 10 s of work can be lost to one.
@@ -57,6 +58,7 @@ pub struct WriterHandle {
     sender: Sender<Message>,
     died: Receiver<()>,
     next_folder: Arc<AtomicI64>,
+    backlog: Arc<Backlog>,
     busy: Arc<BusyTime>,
 }
 
@@ -92,11 +94,14 @@ impl Writer {
         let (sender, receiver) = bounded(CHANNEL);
         let (alive, died) = bounded(0);
         let busy = Arc::new(BusyTime::default());
-        let clock = Arc::clone(&busy);
+        let backlog = Arc::new(Backlog::default());
+        let shared = (Arc::clone(&busy), Arc::clone(&backlog));
         let thread = std::thread::Builder::new()
             .name("dupescan-writer".to_owned())
             .spawn(move || {
-                let ended = Batcher::new(connection, batch_rows, batch_time, clock).run(&receiver);
+                let (busy, backlog) = shared;
+                let batcher = Batcher::new(connection, batch_rows, batch_time, busy, backlog);
+                let ended = batcher.run(&receiver);
                 // In this order: who is told of the end finds no open channel.
                 drop(receiver);
                 drop(alive);
@@ -111,6 +116,7 @@ impl Writer {
                 sender,
                 died: died.clone(),
                 next_folder: Arc::new(AtomicI64::new(highest + 1)),
+                backlog,
                 busy,
             },
             thread,
@@ -145,6 +151,7 @@ impl Writer {
 impl WriterHandle {
     /// Hands over a record; blocks while the writer is behind.
     pub fn send(&self, record: Record) -> Result<(), CatalogError> {
+        self.backlog.add(record.weight());
         self.post(Message::Record(record))
     }
 
@@ -214,6 +221,7 @@ struct Batcher {
     oldest: Option<Instant>,
     wal: Wal,
     busy: Arc<BusyTime>,
+    backlog: Arc<Backlog>,
     /// Whether the last message was a record, so that more will follow.
     is_rush: bool,
 }
@@ -224,6 +232,7 @@ impl Batcher {
         batch_rows: usize,
         batch_time: Duration,
         busy: Arc<BusyTime>,
+        backlog: Arc<Backlog>,
     ) -> Self {
         Self {
             connection,
@@ -234,6 +243,7 @@ impl Batcher {
             oldest: None,
             wal: Wal::new(CHECKPOINT),
             busy,
+            backlog,
             is_rush: false,
         }
     }
@@ -303,7 +313,9 @@ impl Batcher {
     }
 
     fn add(&mut self, record: Record) -> Result<(), CatalogError> {
-        self.rows += record.weight();
+        let weight = record.weight();
+        self.backlog.remove(weight);
+        self.rows += weight;
         self.pending.push(record);
         self.oldest.get_or_insert_with(Instant::now);
         if self.rows >= self.batch_rows {
@@ -330,6 +342,13 @@ impl Batcher {
         transaction.commit()?;
         self.wal.committed(1);
         Ok(())
+    }
+}
+
+/// However the thread ends, by a panic too, nobody waits for it any longer.
+impl Drop for Batcher {
+    fn drop(&mut self) {
+        self.backlog.close();
     }
 }
 
@@ -397,8 +416,8 @@ mod tests {
         let path = folder.path().join("catalog.db");
         let catalog = Exclusive::open_or_create(&path, "scan", Algorithm::Sha256).unwrap();
         let (connection, _lock) = catalog.into_parts();
-        let busy = Arc::default();
-        let mut batcher = Batcher::new(connection, 1_000, Duration::from_millis(10), busy);
+        let (rows, time) = (1_000, Duration::from_millis(10));
+        let mut batcher = Batcher::new(connection, rows, time, Arc::default(), Arc::default());
         batcher.wal = Wal::new(Duration::from_millis(20));
         let (sender, receiver) = bounded(CHANNEL);
         let writer = std::thread::spawn(move || batcher.run(&receiver));

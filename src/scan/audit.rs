@@ -219,6 +219,7 @@ fn surroundings(
         next_comparison: AtomicI64::new(now_ns()),
         disks: Disks::new(IoMode::default()),
         sizes: None,
+        probed: None,
     })
 }
 

@@ -53,8 +53,9 @@ pub(super) trait Source {
     /// Told that work was not done because its device keeps failing.
     fn held(&mut self) {}
 
-    /// Called when nothing is queued, running or waiting: is there more?
-    fn refill(&mut self) -> Result<bool, ScanError> {
+    /// Called when nothing is queued, running or waiting: is there more? What a
+    /// device owes that was given up counts as done.
+    fn refill(&mut self, _is_device_given_up: bool) -> Result<bool, ScanError> {
         Ok(false)
     }
 }
@@ -62,7 +63,7 @@ pub(super) trait Source {
 /// How a stage ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StageEnd {
-    /// Everything is done and committed.
+    /// Everything is done.
     Finished,
     /// Shutdown was requested.
     Interrupted,
@@ -162,8 +163,8 @@ impl Engine {
         })
     }
 
-    /// Works a source off. When it returns `Finished`, everything learned is
-    /// committed.
+    /// Works a source off. When it returns `Finished`, everything learned was
+    /// sent to the writer: flush it before asking the catalog.
     pub(super) fn run_stage(&mut self, source: &mut dyn Source) -> Result<StageEnd, ScanError> {
         let mut next: Option<Job<Work>> = None;
         let mut watched = Instant::now();
@@ -180,11 +181,9 @@ impl Engine {
                     self.judge_suspects(source)?;
                     continue;
                 }
-                // What a failed device owes would be found pending for ever.
-                if self.findings.given_up.is_empty() && source.refill()? {
+                if source.refill(!self.findings.given_up.is_empty())? {
                     continue;
                 }
-                self.writer.flush()?;
                 return Ok(StageEnd::Finished);
             }
             let since_last = watched.elapsed();

@@ -5,14 +5,17 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use super::ScanError;
+use super::compare::AT_ONCE_FROM_DISK;
 use super::engine::Source;
+use super::hasher::Hasher;
 use super::item::{Item, ItemReport, SiftItem, Sifted};
+use super::limits::Limits;
 use super::metrics::Metrics;
 use super::probe::result;
 use super::shared::Shared;
 use crate::catalog::{Candidates, FileOutcome, HashClass, Record, WorkCopy};
 
-/// Bytes of classes in one item, beyond the two that are read at once.
+/// Bytes of classes in one item, beyond those that are read at once.
 const SMALL_CLASSES: u64 = 8 << 20;
 /// Largest files of a class that is sifted, and most bytes in them. Files that
 /// turn out equal are read twice, and the second time should find them in the
@@ -22,36 +25,79 @@ const SIFTED_BYTES: u64 = 2 << 30;
 /// Files in one sifting item, and in one record of what it settled.
 const SIFT_BATCH: usize = 64;
 
+/// The classes of a scan, those first that would free most.
+pub(super) struct Classes {
+    keeper: Keeper,
+    /// Number of copies in all.
+    pub(super) files: u64,
+    /// Bytes in them.
+    pub(super) bytes: u64,
+}
+
+/// Where the classes are kept.
+enum Keeper {
+    Catalog(Box<Candidates>),
+    Memory(std::vec::IntoIter<HashClass>),
+}
+
 /// Classes to read in step, or to sift first.
 pub(super) struct HashSource {
-    candidates: Candidates,
+    classes: Classes,
     shared: Arc<Shared>,
     metrics: Arc<Metrics>,
     /// Copies that may be open at once in one item.
     in_step: usize,
-    workers: u64,
+    limits: Limits,
     /// Bytes of classes that were not handed out.
     left: u64,
     waiting: VecDeque<HashClass>,
     sifting: Option<Sifting>,
 }
 
+impl Classes {
+    /// Classes that a first scan remembered.
+    pub(super) fn of(classes: Vec<HashClass>) -> Self {
+        Self {
+            files: classes.iter().map(|class| class.copies.len() as u64).sum(),
+            bytes: classes.iter().map(total_size).sum(),
+            keeper: Keeper::Memory(classes.into_iter()),
+        }
+    }
+
+    fn next(&mut self) -> Result<Option<HashClass>, ScanError> {
+        match &mut self.keeper {
+            Keeper::Catalog(candidates) => Ok(candidates.next_class()?),
+            Keeper::Memory(classes) => Ok(classes.next()),
+        }
+    }
+}
+
+impl From<Candidates> for Classes {
+    fn from(candidates: Candidates) -> Self {
+        Self {
+            files: candidates.files,
+            bytes: candidates.bytes,
+            keeper: Keeper::Catalog(Box::new(candidates)),
+        }
+    }
+}
+
 impl HashSource {
-    /// A source for so many workers, each of which may open `in_step` copies.
+    /// A source for workers each of which may open `in_step` copies.
     pub(super) fn new(
-        candidates: Candidates,
+        classes: Classes,
         shared: Arc<Shared>,
         metrics: Arc<Metrics>,
         in_step: usize,
-        workers: usize,
+        limits: &Limits,
     ) -> Self {
         Self {
-            left: candidates.bytes,
-            candidates,
+            left: classes.bytes,
+            classes,
             shared,
             metrics,
             in_step,
-            workers: workers as u64,
+            limits: limits.clone(),
             waiting: VecDeque::new(),
             sifting: None,
         }
@@ -63,7 +109,7 @@ impl HashSource {
         if !self.waiting.is_empty() {
             return Ok(());
         }
-        let Some(class) = self.candidates.next_class()? else {
+        let Some(class) = self.classes.next()? else {
             return Ok(());
         };
         if self.is_to_be_sifted(&class) {
@@ -100,11 +146,24 @@ impl HashSource {
         self.shared.throttle.is_some()
     }
 
-    /// Two classes at least, to be hashed two at a time, and more where they
-    /// are small; but no item is larger than a worker's share of what is left,
-    /// so that all have something to do to the end.
+    /// How many workers there are, and how many classes each reads at a time.
+    /// Where reads wait for a disk, more workers with fewer classes each.
+    fn readers(&self) -> (usize, usize) {
+        match self.shared.disks.has_room() {
+            true => (self.limits.most_workers(), AT_ONCE_FROM_DISK),
+            false => (
+                self.limits.workers,
+                Hasher::at_once(self.shared.algorithm).max(AT_ONCE_FROM_DISK),
+            ),
+        }
+    }
+
+    /// As many classes as are hashed at once, and more where they are small; but
+    /// no item is larger than a worker's share of what is left, so that all have
+    /// something to do to the end.
     fn bundle(&mut self) -> Result<Vec<HashClass>, ScanError> {
-        let share = self.left / self.workers;
+        let (workers, at_once) = self.readers();
+        let share = self.left / workers as u64;
         let (mut copies, mut bytes) = (0, 0);
         let mut classes = Vec::new();
         loop {
@@ -114,7 +173,7 @@ impl HashSource {
             };
             copies += class.copies.len();
             bytes += total_size(class);
-            let is_enough = self.is_slow() || classes.len() >= 2 && bytes > SMALL_CLASSES;
+            let is_enough = self.is_slow() || classes.len() >= at_once && bytes > SMALL_CLASSES;
             let is_too_much = copies > self.in_step || bytes > share;
             if !classes.is_empty() && (is_enough || is_too_much) {
                 return Ok(classes);
@@ -170,7 +229,7 @@ impl Source for HashSource {
 
     /// Copies that failed or changed never report: a sifting is over when
     /// nothing is under way.
-    fn refill(&mut self) -> Result<bool, ScanError> {
+    fn refill(&mut self, _is_device_given_up: bool) -> Result<bool, ScanError> {
         Ok(self.sifting.as_mut().is_some_and(Sifting::give_up_waiting))
     }
 }

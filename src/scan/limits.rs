@@ -58,7 +58,7 @@ impl Default for Limits {
             workers,
             reserve: (2 * workers).min(*Self::WORKERS.end() - workers),
             queue_per_worker: 10,
-            batch_rows: 10_000,
+            batch_rows: 5_000,
             batch_time: Duration::from_millis(250),
             item_timeout: Duration::from_secs(300),
             stall_warning: Duration::from_secs(30),

@@ -114,12 +114,18 @@ fn visited(item: &ListItem) -> Record {
     }
 }
 
-/// Sends a record unless the item was given up in the meantime.
-fn send(shared: &Shared, context: &WorkerContext, report: &mut ItemReport, record: Record) {
-    if context.settle()
-        && let Err(error) = shared.writer.send(record)
-    {
-        report.fatal = Some(error);
+/// Sends a record unless the item was given up in the meantime; says whether it
+/// did.
+fn send(shared: &Shared, context: &WorkerContext, report: &mut ItemReport, record: Record) -> bool {
+    if !context.settle() {
+        return false;
+    }
+    match shared.writer.send(record) {
+        Ok(()) => true,
+        Err(error) => {
+            report.fatal = Some(error);
+            false
+        }
     }
 }
 

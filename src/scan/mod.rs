@@ -27,6 +27,7 @@ mod plan;
 pub mod pool;
 mod presence;
 mod probe;
+mod probed;
 mod retry;
 mod run;
 mod sampler;

@@ -7,7 +7,7 @@ use super::item::{Failure, Item, ItemReport, Place};
 use super::pool::WorkerContext;
 use super::samples::{AT_ONCE, SampleReader, Taken, WINDOW, is_short, sample_length};
 use super::shared::Shared;
-use crate::catalog::{FileOutcome, FileResult, Record, WorkCopy};
+use crate::catalog::{FileOutcome, FileResult, Record, SampleHash, WorkCopy};
 use crate::fault::{Fault, Step};
 use crate::model::Algorithm;
 use crate::platform::OpenFile;
@@ -24,6 +24,7 @@ pub(super) fn probe_batch(
     let mut results = Vec::with_capacity(copies.len());
     let mut bytes_read = 0;
     let mut unhashed = Unhashed::default();
+    let mut probed = Vec::new();
     for (part, copy) in copies.iter().enumerate() {
         if context.shutdown().is_stopped() {
             break;
@@ -60,8 +61,12 @@ pub(super) fn probe_batch(
                 if is_short(copy.state.size) {
                     unhashed.add(copy, taken);
                 } else {
-                    let samples = reader.hash(&[taken], shared.algorithm).into_iter();
-                    results.extend(samples.map(|sample| result(copy, sample.into())));
+                    for sample in reader.hash(&[taken], shared.algorithm) {
+                        if let SampleHash::Probe(probe) = sample.hash {
+                            probed.push((probe, copy));
+                        }
+                        results.push(result(copy, sample.into()));
+                    }
                 }
                 if unhashed.len() == AT_ONCE {
                     unhashed.hash(reader, shared.algorithm, &mut results);
@@ -76,7 +81,12 @@ pub(super) fn probe_batch(
     }
     unhashed.hash(reader, shared.algorithm, &mut results);
     access.release();
-    send(shared, context, &mut report, bytes_read, results);
+    if send(shared, context, &mut report, bytes_read, results)
+        && let Some(memory) = shared.open_memory()
+    {
+        let probed = probed.into_iter();
+        memory.note_all(probed.map(|(probe, copy)| (probe, copy.clone())).collect());
+    }
     report
 }
 
@@ -240,17 +250,21 @@ pub(super) fn send(
     report: &mut ItemReport,
     bytes_read: u64,
     results: Vec<FileResult>,
-) {
+) -> bool {
     let is_nothing = results.is_empty() && bytes_read == 0;
     if is_nothing || !context.settle() {
-        return;
+        return false;
     }
     let record = Record::Files {
         scan: shared.lead,
         bytes_read,
         results,
     };
-    if let Err(error) = shared.writer.send(record) {
-        report.fatal = Some(error);
+    match shared.writer.send(record) {
+        Ok(()) => true,
+        Err(error) => {
+            report.fatal = Some(error);
+            false
+        }
     }
 }

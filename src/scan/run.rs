@@ -11,7 +11,7 @@ use super::access::{OpenRoot, OpenRoots, join};
 use super::disks::Disks;
 use super::engine::{Engine, Findings, Source, StageEnd};
 use super::events;
-use super::hash_source::HashSource;
+use super::hash_source::{Classes, HashSource};
 use super::item::Place;
 use super::limits::Limits;
 use super::metrics::Metrics;
@@ -19,6 +19,7 @@ use super::notice::Notice;
 use super::options::{Mode, ScanOptions};
 use super::plan::Plan;
 use super::presence::online_state;
+use super::probed::Probed;
 use super::scope::Scope;
 use super::shared::{Shared, volume_row};
 use super::shutdown::Shutdown;
@@ -28,8 +29,8 @@ use super::summary::summarise;
 use super::throttle::Throttle;
 use super::timing::Timing;
 use crate::catalog::{
-    Candidates, CatalogError, Exclusive, FolderPaths, ReadOnly, RootRow, ScanRow, ScanState,
-    Selection, Settled, Stage, WorkCopy, Writer, WriterHandle, own_files,
+    Candidates, CatalogError, Exclusive, FolderPaths, ReadOnly, Record, RootRow, ScanRow,
+    ScanState, Selection, Settled, Stage, WorkCopy, Writer, WriterHandle, own_files,
 };
 use crate::fault::{Fault, Step};
 use crate::model::{RootId, ScanId, Summary, Timestamp, now_ns};
@@ -107,6 +108,8 @@ pub fn run(
         next_comparison: AtomicI64::new(now_ns()),
         disks: Disks::new(plan.options.io),
         sizes: is_first_scan.then(|| Sizes::new(&plan.options)),
+        // With `hash_all` files that are alone in their class are read too.
+        probed: (is_first_scan && !plan.options.hash_all).then(Probed::new),
     });
     let engine = Engine::start(&shared, writer.died().clone(), limits, shutdown, metrics)?;
     let mut run = Run {
@@ -183,7 +186,7 @@ impl Run<'_> {
         }
     }
 
-    /// The stages in order, each ended by a commit of all it learned.
+    /// The stages in order.
     fn stages(&mut self) -> Result<StageEnd, ScanError> {
         match self.all_stages() {
             // A long query that shutdown stopped.
@@ -231,6 +234,8 @@ impl Run<'_> {
     /// Probes and hashes until nothing that can be resolved is left. Files
     /// that change underneath get another pass.
     fn resolve(&mut self) -> Result<StageEnd, ScanError> {
+        // Workers look up the paths of folders that others listed.
+        self.writer.flush()?;
         let is_settled = self.reader()?.settled()? == Settled::Yes;
         if is_settled && !self.options().hash_all {
             return Ok(StageEnd::Finished);
@@ -268,8 +273,7 @@ impl Run<'_> {
             events::stage_begin(lead, Stage::Probe, Some(files), None);
             return self.run_stage(lead, &mut DeferredSource(deferred.into()));
         }
-        let candidates =
-            self.timed_query(|run| Candidates::to_probe(run.reader()?, &run.selection()))?;
+        let candidates = self.candidates(Candidates::to_probe)?;
         self.metrics.candidates.add(candidates.files);
         events::stage_begin(lead, Stage::Probe, Some(candidates.files), None);
         self.run_stage(lead, &mut ProbeSource(candidates))
@@ -290,20 +294,23 @@ impl Run<'_> {
             let online = self.shared.roots.keys().copied().collect();
             self.writer.reopen_offline(online)?;
         }
-        let candidates =
-            self.timed_query(|run| Candidates::to_hash(run.reader()?, &run.selection()))?;
-        if candidates.files > 0 {
-            self.metrics.bytes_to_hash.add(candidates.bytes);
-            (self.notify)(Notice::ToRead(candidates.files, candidates.bytes));
+        let remembered = self.shared.probed.as_ref().and_then(Probed::take_classes);
+        let classes = match remembered {
+            Some(classes) => Classes::of(classes),
+            None => Classes::from(self.candidates(Candidates::to_hash)?),
+        };
+        if classes.files > 0 {
+            self.metrics.bytes_to_hash.add(classes.bytes);
+            (self.notify)(Notice::ToRead(classes.files, classes.bytes));
         }
-        let (lead, files) = (self.shared.lead, candidates.files);
-        events::stage_begin(lead, Stage::Hash, Some(files), Some(candidates.bytes));
+        let (lead, files) = (self.shared.lead, classes.files);
+        events::stage_begin(lead, Stage::Hash, Some(files), Some(classes.bytes));
         let mut source = HashSource::new(
-            candidates,
+            classes,
             Arc::clone(&self.shared),
             Arc::clone(self.metrics),
             in_step(self.limits.most_workers()),
-            self.limits.workers,
+            self.limits,
         );
         self.run_stage(lead, &mut source)
     }
@@ -315,6 +322,16 @@ impl Run<'_> {
         self.timing.add_stage(self.stage, began.elapsed());
         events::stage_end(scan, self.stage, began.elapsed(), &ended);
         ended
+    }
+
+    /// Asks the catalog what is to be read next, once everything learned so far
+    /// is in it.
+    fn candidates(
+        &mut self,
+        select: impl FnOnce(ReadOnly, &Selection) -> Result<Candidates, CatalogError>,
+    ) -> Result<Candidates, CatalogError> {
+        self.writer.flush()?;
+        self.timed_query(|run| select(run.reader()?, &run.selection()))
     }
 
     /// Asks the catalog something that takes time.
@@ -356,6 +373,7 @@ impl Run<'_> {
     fn settle(&mut self) -> Result<StageEnd, ScanError> {
         self.enter(Stage::Settle)?;
         let began = Instant::now();
+        self.writer.flush()?;
         events::stage_begin(self.shared.lead, Stage::Settle, None, None);
         let ended = self.add_up().map(|()| StageEnd::Finished);
         self.timing.add_stage(Stage::Settle, began.elapsed());
@@ -405,7 +423,7 @@ impl Run<'_> {
         self.stage = stage;
         self.metrics.enter(stage);
         for scan in &self.scans {
-            self.writer.set_scan(*scan, ScanState::Running, stage)?;
+            self.writer.send(Record::Stage { scan: *scan, stage })?;
         }
         self.writer.checkpoint()
     }

@@ -13,9 +13,9 @@ use super::pool::WorkerContext;
 use super::samples::{AT_ONCE, SampleReader, Taken, WINDOW, is_short, sample_length};
 use super::shared::Shared;
 use super::sizes::{Meeting, Sizes};
-use crate::catalog::{FileChange, FileState, WorkCopy};
+use crate::catalog::{FileChange, FileState, SampleHash, WorkCopy};
 use crate::fault::{Fault, Step};
-use crate::model::{FolderId, VolumeId};
+use crate::model::{FolderId, Probe, VolumeId};
 use crate::platform::{Dir, Links};
 
 /// Reads files of one open folder.
@@ -107,11 +107,7 @@ impl Sampler<'_> {
     }
 
     fn copy(&self, change: &FileChange) -> WorkCopy {
-        WorkCopy {
-            names: vec![(self.folder, change.name.clone())],
-            state: state_of(change),
-            volume: self.volume,
-        }
+        copy_of(change, self.folder, self.volume)
     }
 
     /// Asks the system to read what these files will need.
@@ -163,6 +159,27 @@ impl Sampler<'_> {
             return Ok(None);
         }
         self.reader.take(slot, &file, state)
+    }
+}
+
+/// The copies among these files that were probed, and their probes.
+pub(super) fn probed_copies(
+    changes: &[FileChange],
+    folder: FolderId,
+    volume: VolumeId,
+) -> Vec<(Probe, WorkCopy)> {
+    let probed = |change: &FileChange| match change.sample?.hash {
+        SampleHash::Probe(probe) => Some((probe, copy_of(change, folder, volume))),
+        SampleHash::Digest(_) => None,
+    };
+    changes.iter().filter_map(probed).collect()
+}
+
+fn copy_of(change: &FileChange, folder: FolderId, volume: VolumeId) -> WorkCopy {
+    WorkCopy {
+        names: vec![(folder, change.name.clone())],
+        state: state_of(change),
+        volume,
     }
 }
 

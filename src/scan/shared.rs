@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::access::OpenRoots;
 use super::disks::Disks;
 use super::options::ListingOptions;
+use super::probed::Probed;
 use super::scope::Scope;
 use super::sizes::Sizes;
 use super::throttle::Throttle;
@@ -53,6 +54,9 @@ pub(super) struct Shared {
     /// The sizes met in a first scan; `None` where the catalog knows files
     /// already, whose sizes and digests count too.
     pub sizes: Option<Sizes>,
+    /// What a first scan probed; `None` where the catalog says what is to be
+    /// read whole.
+    pub probed: Option<Probed>,
 }
 
 impl Shared {
@@ -98,6 +102,11 @@ impl Shared {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clear();
+    }
+
+    /// The memory of what was probed, where the classes to read come from it.
+    pub(super) fn open_memory(&self) -> Option<&Probed> {
+        self.probed.as_ref().filter(|probed| probed.is_open())
     }
 
     /// A number that no other comparison has.

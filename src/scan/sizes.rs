@@ -156,12 +156,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::catalog::FileState;
     use crate::model::{FolderId, VolumeId};
 
-    fn copy(name: &str, size: u64, ino: Option<u64>) -> WorkCopy {
+    /// A copy of that name, size and inode.
+    pub(in crate::scan) fn copy(name: &str, size: u64, ino: Option<u64>) -> WorkCopy {
         WorkCopy {
             names: vec![(FolderId(1), name.into())],
             state: FileState {

@@ -153,7 +153,7 @@ impl Source for ListSource {
         self.has_more = true;
     }
 
-    fn refill(&mut self) -> Result<bool, ScanError> {
+    fn refill(&mut self, is_device_given_up: bool) -> Result<bool, ScanError> {
         // One at a time, so that the next scan finds the same paths.
         if let Some(link) = self.links.pop() {
             self.waiting.push_back(link);
@@ -167,7 +167,8 @@ impl Source for ListSource {
                 return Ok(true);
             }
         }
-        if !self.has_more {
+        // What a failed device owes would be found pending for ever.
+        if !self.has_more || is_device_given_up {
             return Ok(false);
         }
         let pending = self.catalog.pending_folders(self.scan, self.root, PAGE)?;

@@ -91,6 +91,33 @@ fn roots_on_other_devices_go_on() {
     assert_eq!(env.report("")["totals"]["groups"], 1);
 }
 
+#[test]
+fn a_root_behind_one_whose_folders_cannot_be_listed_is_listed() {
+    let env = TestEnv::new();
+    env.file("sound/a", "same").file("sound/b", "same");
+    // Before the other one in any order: as typed, and by path.
+    let Ok(failing) = tempfile::tempdir_in("/dev/shm") else {
+        skip!("no second filesystem in /dev/shm");
+    };
+    let folders = (0..FILES).map(|number| failing.path().join(number.to_string()));
+    let folders: Vec<_> = folders.collect();
+    for folder in &folders {
+        std::fs::create_dir(folder).unwrap();
+    }
+    let folders: Vec<&Path> = folders.iter().map(|folder| &**folder).collect();
+    let line = format!("scan {} sound --backoff 10ms", failing.path().display());
+    let Some(run) = scan_failing(&env, &folders, &line) else {
+        skip!("no strace to inject errors with");
+    };
+    run.code(3).mentions("keeps failing");
+    let complete: Vec<u8> = env.sql(
+        "SELECT roots.path FROM scans JOIN roots ON roots.id = scans.root
+          WHERE scans.state = 'complete'",
+    );
+    assert_eq!(complete, env.path("sound").as_os_str().as_encoded_bytes());
+    assert_eq!(env.report("")["totals"]["groups"], 1);
+}
+
 /// The topmost folder of the filesystem that a folder lies on.
 fn mount_point(folder: &Path) -> &Path {
     let device = |path: &Path| path.metadata().unwrap().dev();

@@ -21,7 +21,7 @@ pub(crate) struct LimitArgs {
     )]
     pub(crate) queue_per_worker: Option<String>,
 
-    /// Files saved to the catalog at once, 1 to 1000000 [default: 10000]
+    /// Files saved to the catalog at once, 1 to 1000000 [default: 5000]
     #[arg(
         long,
         value_name = "N",

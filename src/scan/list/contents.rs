@@ -9,19 +9,20 @@ use std::path::{Path, PathBuf};
 use super::{Folder, Stop, Visit, fault, read_ignores, send, visited};
 use crate::catalog::{
     CatalogError, FileChange, FileState, FolderListing, KnownFolder, ListingCounts, NameRange,
-    NewFolder, PartListing, Record, Signature, Signer,
+    NewFolder, PartListing, Record, Signature, Signer, WorkCopy,
 };
 use crate::fault::{Fault, FaultClass, Step};
-use crate::model::{FolderId, VolumeId, now_ns};
+use crate::model::{FolderId, Probe, VolumeId, now_ns};
 use crate::platform::RawEntry;
 use crate::scan::access::{Access, is_racy, join};
 use crate::scan::diff::{Comparison, Diff};
 use crate::scan::entries::{Examiner, Found};
 use crate::scan::item::{Failure, FromParent, ItemReport, ListItem, Origin, Place};
 use crate::scan::pool::WorkerContext;
-use crate::scan::sampler::Sampler;
+use crate::scan::sampler::{Sampler, probed_copies};
 use crate::scan::samples::SampleReader;
 use crate::scan::scope::is_ignore_file;
+use crate::scan::shared::Shared;
 use crate::scan::subfolders::{self, Subfolder, Subfolders};
 
 /// A folder whose times are fresher than this may change again without their
@@ -215,13 +216,16 @@ impl Folder {
         report
             .offline
             .extend(unplugged.map(|name| join(parts.path, Path::new(name))));
+        let probed = probed(parts, &files);
         let record = self.record(parts, began, files, signature, sum.counts, &subfolders);
         // Those of a folder that is listed again are looked at again or still
         // pending by themselves; none may be listed twice at once.
         if !matches!(item.origin, Origin::Listed) {
             report.subfolders = self.children(item, parts.volume, &subfolders);
         }
-        send(shared, context, report, record);
+        if send(shared, context, report, record) {
+            remember(shared, probed);
+        }
         Ok(())
     }
 
@@ -439,12 +443,28 @@ fn send_part(parts: &Parts<'_>, report: &mut ItemReport, files: PartListing) {
     let Visit {
         shared, context, ..
     } = parts.visit;
-    if !context.is_abandoned()
-        && let Err(error) = shared
-            .writer
-            .send(Record::Part(Box::new(files), parts.volume))
-    {
-        report.fatal = Some(error);
+    if context.is_abandoned() {
+        return;
+    }
+    let probed = probed(parts, &files);
+    let record = Record::Part(Box::new(files), parts.volume);
+    match shared.writer.send(record) {
+        Ok(()) => remember(shared, probed),
+        Err(error) => report.fatal = Some(error),
+    }
+}
+
+/// The copies of a part that are to be remembered once it was sent.
+fn probed(parts: &Parts<'_>, files: &PartListing) -> Vec<(Probe, WorkCopy)> {
+    match parts.visit.shared.open_memory() {
+        Some(_) => probed_copies(&files.changes, files.folder, parts.volume),
+        None => Vec::new(),
+    }
+}
+
+fn remember(shared: &Shared, probed: Vec<(Probe, WorkCopy)>) {
+    if let Some(memory) = shared.open_memory() {
+        memory.note_all(probed);
     }
 }
 
