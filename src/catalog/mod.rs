@@ -69,6 +69,7 @@ pub use sides::{Doubt, Listing, SideFile, SideFolder, SideMatch, Sides};
 pub use signature::{Signature, Signer};
 pub use tree::{TreeFault, TreeFile, TreeFolder};
 pub use verify::Problem;
+pub use wal::Pause;
 pub use writer::{Writer, WriterHandle};
 
 /// Version of the probe function that filled `files.probe`. Raising it makes

@@ -21,6 +21,15 @@ const SPACING: Duration = Duration::from_secs(3);
 /// Bytes of a frame beside its page.
 const FRAME_HEADER: u64 = 24;
 
+/// A moment at which others have enough to do without the writer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pause {
+    /// Another stage follows, and changes rows again.
+    Stage,
+    /// Hardly a row is changed after this.
+    Last,
+}
+
 /// The WAL as the one writer sees it.
 pub(super) struct Wal {
     every: Duration,
@@ -73,21 +82,15 @@ impl Wal {
         Ok(())
     }
 
-    /// Checkpoints if that would take a while: better now, while others work,
-    /// than at the end, when all wait for it.
-    pub(super) fn checkpoint_if_long(
-        &mut self,
-        connection: &Connection,
-    ) -> Result<(), CatalogError> {
-        if self.rows >= MANY_ROWS && self.last.elapsed() >= SPACING {
-            self.checkpoint(connection)?;
-        }
-        Ok(())
+    /// Whether a checkpoint would take a while, and pays now: better while others
+    /// work than at the end, when all wait for it.
+    pub(super) fn is_long(&self, pause: Pause) -> bool {
+        self.rows >= MANY_ROWS && (pause == Pause::Last || self.last.elapsed() >= SPACING)
     }
 
-    /// Copies what readers allow. A large WAL is made to start over, since
+    /// Copies what readers allow, now. A large WAL is made to start over, since
     /// readers that follow each other closely may otherwise never let it.
-    fn checkpoint(&mut self, connection: &Connection) -> Result<(), CatalogError> {
+    pub(super) fn checkpoint(&mut self, connection: &Connection) -> Result<(), CatalogError> {
         self.last = Instant::now();
         self.dirty = false;
         self.rows = 0;
@@ -196,14 +199,15 @@ mod tests {
         let (writer, _reader) = database(folder.path());
         let mut wal = Wal::new(Duration::from_secs(3_600));
         wal.committed(MANY_ROWS);
-        wal.checkpoint_if_long(&writer).unwrap();
-        assert!(wal.due().is_some(), "too soon");
+        assert!(!wal.is_long(Pause::Stage), "too soon");
+        assert!(wal.is_long(Pause::Last));
         wal.last -= SPACING;
         wal.rows = MANY_ROWS - 1;
-        wal.checkpoint_if_long(&writer).unwrap();
-        assert!(wal.due().is_some());
+        assert!(!wal.is_long(Pause::Stage) && !wal.is_long(Pause::Last));
         wal.committed(1);
-        wal.checkpoint_if_long(&writer).unwrap();
+        assert!(wal.is_long(Pause::Stage));
+        wal.checkpoint(&writer).unwrap();
+        assert!(!wal.is_long(Pause::Last), "nothing to copy");
         assert!(wal.due().is_none());
     }
 

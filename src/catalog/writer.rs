@@ -15,19 +15,23 @@ use super::apply::Applier;
 use super::backlog::Backlog;
 use super::lock::Lock;
 use super::records::Record;
-use super::wal::Wal;
+use super::wal::{Pause, Wal};
 use super::{CatalogError, Exclusive};
 use crate::model::FolderId;
 
 /// Messages waiting for the writer; rows are bounded by the [`Backlog`].
 const CHANNEL: usize = 4_096;
+/// Results that count as one row of a listing. Rows of listings follow each
+/// other; results lie scattered, so that each is a page to be written, and the
+/// fewer transactions the fewer pages.
+const RESULTS_PER_ROW: usize = 4;
 /// With synchronous=NORMAL only a checkpoint makes commits survive a power
 /// cut. With the time that a checkpoint itself takes on a busy disk, less than
 /// 10 s of work can be lost to one.
 const CHECKPOINT: Duration = Duration::from_secs(7);
 /// A thread that waits is woken for every record, which costs its sender more
 /// than the record itself. One that rests for a moment finds several.
-const REST: Duration = Duration::from_micros(500);
+const REST: Duration = Duration::from_micros(2_000);
 
 /// A task that runs on the write connection, in a transaction of its own.
 type Task = Box<dyn FnOnce(&Transaction<'_>) -> Result<(), CatalogError> + Send>;
@@ -37,7 +41,7 @@ enum Message {
     Task(Task, Sender<Result<(), CatalogError>>),
     Flush(Sender<()>),
     /// A stage ended.
-    Checkpoint,
+    Checkpoint(Pause),
     /// Not left to the channel's end: a worker stuck in the kernel keeps its
     /// handle for ever.
     Finish,
@@ -162,9 +166,9 @@ impl WriterHandle {
         self.answer(&done)
     }
 
-    /// Asks for a checkpoint at the end of a stage; does not wait for it.
-    pub fn checkpoint(&self) -> Result<(), CatalogError> {
-        self.post(Message::Checkpoint)
+    /// Asks for a checkpoint if it would take a while; does not wait for it.
+    pub fn checkpoint(&self, pause: Pause) -> Result<(), CatalogError> {
+        self.post(Message::Checkpoint(pause))
     }
 
     /// Runs `task` after everything sent before, in a transaction of its own,
@@ -217,7 +221,9 @@ struct Batcher {
     batch_rows: usize,
     batch_time: Duration,
     pending: Vec<Record>,
+    /// Rows in what is pending that listings touch, and that results do.
     rows: usize,
+    results: usize,
     oldest: Option<Instant>,
     wal: Wal,
     busy: Arc<BusyTime>,
@@ -240,6 +246,7 @@ impl Batcher {
             batch_time,
             pending: Vec::new(),
             rows: 0,
+            results: 0,
             oldest: None,
             wal: Wal::new(CHECKPOINT),
             busy,
@@ -275,9 +282,11 @@ impl Batcher {
                 self.commit()?;
                 reply.send(self.run_task(task)).ok();
             }
-            Message::Checkpoint => {
-                self.commit()?;
-                self.wal.checkpoint_if_long(&self.connection)?;
+            Message::Checkpoint(pause) => {
+                if self.wal.is_long(pause) {
+                    self.commit()?;
+                    self.wal.checkpoint(&self.connection)?;
+                }
             }
             Message::Finish => {}
         }
@@ -315,10 +324,13 @@ impl Batcher {
     fn add(&mut self, record: Record) -> Result<(), CatalogError> {
         let weight = record.weight();
         self.backlog.remove(weight);
-        self.rows += weight;
+        match record {
+            Record::Files { .. } => self.results += weight,
+            _ => self.rows += weight,
+        }
         self.pending.push(record);
         self.oldest.get_or_insert_with(Instant::now);
-        if self.rows >= self.batch_rows {
+        if self.rows + self.results / RESULTS_PER_ROW >= self.batch_rows {
             self.commit()?;
         }
         Ok(())
@@ -330,7 +342,8 @@ impl Batcher {
             Applier::new(&transaction)?.apply_all(&mut self.pending)?;
             transaction.commit()?;
             self.pending.clear();
-            self.wal.committed(std::mem::take(&mut self.rows));
+            let rows = std::mem::take(&mut self.rows) + std::mem::take(&mut self.results);
+            self.wal.committed(rows);
         }
         self.oldest = None;
         self.wal.checkpoint_if_due(&self.connection)

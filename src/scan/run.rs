@@ -29,7 +29,7 @@ use super::summary::summarise;
 use super::throttle::Throttle;
 use super::timing::Timing;
 use crate::catalog::{
-    Candidates, CatalogError, Exclusive, FolderPaths, ReadOnly, Record, RootRow, ScanRow,
+    Candidates, CatalogError, Exclusive, FolderPaths, Pause, ReadOnly, Record, RootRow, ScanRow,
     ScanState, Selection, Settled, Stage, WorkCopy, Writer, WriterHandle, own_files,
 };
 use crate::fault::{Fault, Step};
@@ -378,6 +378,7 @@ impl Run<'_> {
         let ended = self.add_up().map(|()| StageEnd::Finished);
         self.timing.add_stage(Stage::Settle, began.elapsed());
         events::stage_end(self.shared.lead, Stage::Settle, began.elapsed(), &ended);
+        self.writer.checkpoint(Pause::Last)?;
         ended
     }
 
@@ -425,7 +426,7 @@ impl Run<'_> {
         for scan in &self.scans {
             self.writer.send(Record::Stage { scan: *scan, stage })?;
         }
-        self.writer.checkpoint()
+        self.writer.checkpoint(Pause::Stage)
     }
 
     fn selection(&self) -> Selection {
