@@ -33,12 +33,9 @@ const WATCH: Duration = Duration::from_millis(500);
 /// enough for a busy machine not to look like that; where the orchestrator was
 /// only held up by a query, a stalled worker is named that much later.
 const STOOD_STILL: Duration = Duration::from_secs(2);
-/// While the queue is full nobody waits for the loop. It rests for a moment,
-/// and then takes in all that was done meanwhile, rather than be woken for
-/// every item; the longer, the longer items take.
-const REST: Duration = Duration::from_micros(100);
-/// Its longest rest, which is also how late it notices a stop.
-const LONGEST_REST: Duration = Duration::from_millis(5);
+/// How late the loop notices a stop, or that the writer died, while the queue
+/// is full.
+const LONGEST_REST: Duration = Duration::from_millis(10);
 /// Folders left out or offline that are remembered by name.
 const MOST_NAMED: usize = 100;
 
@@ -117,7 +114,6 @@ pub(super) struct Engine {
     /// Whether the queue took a job when it was last offered one.
     was_fed: bool,
     /// How long the next rest is.
-    rest: Duration,
     warned: HashSet<u64>,
     /// What was found so far.
     pub findings: Findings,
@@ -157,7 +153,6 @@ impl Engine {
             suspects: Vec::new(),
             in_flight: 0,
             was_fed: false,
-            rest: REST,
             warned: HashSet::new(),
             findings: Findings::default(),
         })
@@ -270,10 +265,8 @@ impl Engine {
 
     /// Lets the workers work for a moment, then takes in what they did.
     fn rest(&mut self, source: &mut dyn Source) -> Result<(), ScanError> {
-        std::thread::sleep(self.rest);
-        self.rest = (self.rest * 2).min(LONGEST_REST);
+        self.pool.rest(LONGEST_REST);
         while let Ok(done) = self.done.try_recv() {
-            self.rest = REST;
             self.finished(done, source)?;
         }
         match self.writer_died.try_recv() {

@@ -57,7 +57,7 @@ impl Default for Limits {
         Self {
             workers,
             reserve: (2 * workers).min(*Self::WORKERS.end() - workers),
-            queue_per_worker: 10,
+            queue_per_worker: 64,
             batch_rows: 5_000,
             batch_time: Duration::from_millis(250),
             item_timeout: Duration::from_secs(300),

@@ -3,6 +3,7 @@
 //! behind. What items mean, what is retried and when a scan has failed is the
 //! orchestrator's business.
 
+mod appetite;
 mod panics;
 mod slot;
 #[cfg(test)]
@@ -17,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Sender, after, bounded, never, select_biased};
 
+use self::appetite::Appetite;
 pub use self::panics::Panicked;
 pub use self::slot::WorkerContext;
 use self::worker::{Member, Shared};
@@ -193,6 +195,7 @@ where
             metrics,
             make_worker: Box::new(move |number| Box::new(make_worker(number))),
             errors: Mutex::new(Vec::new()),
+            appetite: Appetite::new(limits.queue_capacity() / 2),
         });
         // Before the first thread: if a later one is refused, all leave.
         let stop_on_drop = StopOnDrop(shared.shutdown.clone());
@@ -262,6 +265,12 @@ where
     /// token itself: a stopped pool's queue only fills up.
     pub fn queue(&self) -> &Sender<Job<T>> {
         &self.queue
+    }
+
+    /// Waits until half of the queue is taken, or for so long: for a caller that
+    /// found it full, and would otherwise be woken for every item.
+    pub fn rest(&self, longest: Duration) {
+        self.shared.appetite.wait(|| self.queue.len(), longest);
     }
 
     /// Counts an item that was sent through [`Pool::queue`].

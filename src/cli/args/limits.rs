@@ -12,7 +12,7 @@ pub(crate) struct LimitArgs {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) workers: Option<String>,
 
-    /// Work items that wait per worker, 1 to 1000 [default: 10]
+    /// Work items that wait per worker, 1 to 1000 [default: 64]
     #[arg(
         long,
         value_name = "N",

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, select_biased};
 
+use super::appetite::Appetite;
 use super::panics::{self, Panicked};
 use super::slot::{Slot, WorkerContext};
 use super::{Done, Job, lock};
@@ -26,6 +27,7 @@ pub(super) struct Shared<T, R> {
     pub(super) metrics: Arc<Metrics>,
     pub(super) make_worker: Box<dyn Fn(usize) -> Box<Work<T, R>> + Send + Sync>,
     pub(super) errors: Mutex<Vec<String>>,
+    pub(super) appetite: Appetite,
 }
 
 /// How often a thread that does not end is looked at.
@@ -98,6 +100,7 @@ where
             recv(self.shutdown.signal()) -> _ => None,
             recv(self.queue) -> job => job.ok(),
         };
+        self.appetite.note(self.queue.len());
         job.filter(|_| !self.shutdown.is_stopped())
     }
 
