@@ -46,6 +46,8 @@ pub struct KnownFolder {
     pub mount_point: bool,
     /// The signature of its files, where it has one.
     pub signature: Option<Signature>,
+    /// Whether it has live subfolders of its own.
+    pub has_subfolders: bool,
 }
 
 /// A folder's own row.
@@ -149,7 +151,9 @@ impl ReadOnly {
     /// The subfolder rows of a folder, by name.
     pub fn subfolders_of(&self, folder: FolderId) -> Result<Vec<KnownFolder>, CatalogError> {
         let mut statement = self.connection.prepare_cached(
-            "SELECT id, name, removed_in IS NOT NULL, mount_point, signature
+            "SELECT id, name, removed_in IS NOT NULL, mount_point, signature,
+                    EXISTS (SELECT 1 FROM folders AS below
+                             WHERE below.parent = folders.id AND below.removed_in IS NULL)
                FROM folders WHERE parent = ?1 ORDER BY name",
         )?;
         let rows = statement.query_map([folder.0], |row| {
@@ -159,6 +163,7 @@ impl ReadOnly {
                 removed: row.get(2)?,
                 mount_point: row.get(3)?,
                 signature: Signature::in_row(row, 4)?,
+                has_subfolders: row.get(5)?,
             })
         })?;
         Ok(rows.collect::<Result<_, _>>()?)

@@ -47,6 +47,7 @@ use context::Context;
 pub use exit::Exit;
 
 use crate::config::{Config, ConfigError, Places};
+use crate::platform::make_room_for_files;
 
 /// Does what the arguments (the program's name first) ask for. Everything that
 /// went wrong has been printed when it returns.
@@ -58,6 +59,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
 }
 
 fn execute(cli: Cli) -> anyhow::Result<Exit> {
+    // Before anything that may start a thread.
+    make_room_for_files();
     // Packagers generate these where there is no home and no configuration.
     let command = match cli.command {
         Command::Completions(args) => return generate::completions(&args),

@@ -112,17 +112,29 @@ impl Dir {
         stat::of_name(self.fd(), plain_name(name)?, links.stat_flags())
     }
 
+    /// Opens the regular file `name` under the rules of [`Dir::open_file`], and
+    /// learns its mount too: what [`Dir::stat_entry`] tells and a handle, for
+    /// little more than the handle alone.
+    pub fn open_entry(&self, name: &OsStr) -> io::Result<OpenFile> {
+        let fd = self.open_regular(name, Links::Refuse)?;
+        let opened_as = stat::of_fd(&fd)?;
+        OpenFile::opened(fd, opened_as)
+    }
+
     /// Opens the regular file `name` for reading, without ever waiting and
     /// where possible without touching its access time.
     ///
     /// Whatever is no regular file fails: a link with `ELOOP` (unless
     /// followed), a folder with `EISDIR`, anything else with `ENXIO`.
     pub fn open_file(&self, name: &OsStr, links: Links) -> io::Result<OpenFile> {
+        OpenFile::new(self.open_regular(name, links)?)
+    }
+
+    fn open_regular(&self, name: &OsStr, links: Links) -> io::Result<OwnedFd> {
         let name = plain_name(name)?;
-        let fd = open_quietly(FILE | links.open_flags(), |flags| {
+        open_quietly(FILE | links.open_flags(), |flags| {
             openat(&self.fd, name, flags, Mode::empty())
-        })?;
-        OpenFile::new(fd)
+        })
     }
 
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
@@ -188,6 +200,17 @@ mod tests {
 
     fn name(text: &str) -> &OsStr {
         OsStr::new(text)
+    }
+
+    #[test]
+    fn an_entry_opened_is_the_entry_asked_about() {
+        let (_temp, dir) = tree();
+        let asked = dir.stat_entry(name("file"), Links::Refuse).unwrap();
+        let opened = dir.open_entry(name("file")).unwrap();
+        assert_eq!(*opened.opened_as(), asked);
+        for other in ["link", "folder", "nothing", ".."] {
+            assert!(dir.open_entry(name(other)).is_err(), "{other}");
+        }
     }
 
     #[test]

@@ -22,6 +22,11 @@ impl OpenFile {
     /// `errno` that the system itself has for such a name.
     pub(super) fn new(fd: OwnedFd) -> io::Result<Self> {
         let opened_as = stat::of_file(&fd)?;
+        Self::opened(fd, opened_as)
+    }
+
+    /// A descriptor whose state was asked for by the caller.
+    pub(super) fn opened(fd: OwnedFd, opened_as: Stat) -> io::Result<Self> {
         match opened_as.kind {
             EntryKind::File => Ok(Self { fd, opened_as }),
             EntryKind::Folder => Err(Errno::ISDIR.into()),

@@ -14,16 +14,20 @@ use super::stat::EntryKind;
 pub struct RawEntry {
     /// The name, any bytes but NUL and `/`.
     pub name: OsString,
+    /// The inode number that stands beside the name. A filesystem put together
+    /// from others may give the file itself another one.
+    pub ino_hint: u64,
     /// What it is, where the filesystem keeps that beside the name.
     pub kind_hint: Option<EntryKind>,
 }
 
 impl RawEntry {
     /// Copies an entry out of the system's buffer; `.` and `..` are none.
-    fn new(name: &CStr, file_type: FileType) -> Option<Self> {
+    fn new(name: &CStr, ino_hint: u64, file_type: FileType) -> Option<Self> {
         let name = name.to_bytes();
         (name != b"." && name != b"..").then(|| Self {
             name: OsStr::from_bytes(name).to_os_string(),
+            ino_hint,
             kind_hint: EntryKind::from_hint(file_type),
         })
     }
@@ -116,7 +120,8 @@ mod system {
                     Some(Err(Errno::INTR)) => continue,
                     Some(Err(error)) => return Err(error.into()),
                     Some(Ok(entry)) => {
-                        batch.extend(RawEntry::new(entry.file_name(), entry.file_type()));
+                        let (name, kind) = (entry.file_name(), entry.file_type());
+                        batch.extend(RawEntry::new(name, entry.ino(), kind));
                     }
                 }
                 if raw.is_buffer_empty() {
@@ -146,7 +151,7 @@ mod system {
         pub(super) fn next_entry(&mut self, _dir: &Dir) -> io::Result<Option<RawEntry>> {
             while let Some(entry) = self.0.read() {
                 let entry = entry?;
-                let entry = RawEntry::new(entry.file_name(), entry.file_type());
+                let entry = RawEntry::new(entry.file_name(), entry.ino(), entry.file_type());
                 if entry.is_some() {
                     return Ok(entry);
                 }

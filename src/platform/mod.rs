@@ -7,6 +7,7 @@
 //! This is the only layer where `unsafe` code is allowed.
 
 mod buffer;
+mod descriptors;
 mod dir;
 mod disk;
 mod file;
@@ -23,6 +24,7 @@ mod volume;
 mod volume_id;
 
 pub use buffer::AlignedBuffer;
+pub use descriptors::{make_room_for_files, most_open_files};
 pub use dir::{Dir, Links};
 pub use disk::says_it_turns;
 pub use file::{Extent, OpenFile};

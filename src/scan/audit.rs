@@ -213,6 +213,8 @@ fn surroundings(
         lead: NO_SCAN,
         throttle: bwlimit.map(Throttle::new),
         own_files: Vec::new(),
+        own_folder: None,
+        files_at_once: 1,
         volumes: VolumeTable::new(),
         volume_rows: Mutex::default(),
         visited: Mutex::default(),

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::scope::IgnoreChain;
 use super::shared::Shared;
-use crate::platform::{Dir, EntryKind, Links, RawEntry, Stat};
+use crate::platform::{Dir, EntryKind, Links, OpenFile, RawEntry, Stat};
 
 /// What a folder holds. Entries that are neither (links, devices) are left
 /// out: a row of their name stands for something that is gone.
@@ -14,6 +14,8 @@ use crate::platform::{Dir, EntryKind, Links, RawEntry, Stat};
 pub(super) struct Found {
     /// Files in scope.
     pub(super) files: Vec<(OsString, Stat)>,
+    /// Handles of some of them, in the same order.
+    pub(super) open: Vec<OpenFile>,
     /// Folders in scope, and whether a link leads there.
     pub(super) folders: Vec<(OsString, bool)>,
     /// Names whose file rows are left alone: out of scope, or unreadable.
@@ -31,6 +33,8 @@ pub(super) struct Examiner<'a> {
     pub(super) start_depth: usize,
     /// The device on which inode numbers identify files.
     pub(super) stable_dev: Option<u64>,
+    /// How many files may be opened rather than asked about.
+    pub(super) most_open: usize,
     pub(super) shared: &'a Shared,
 }
 
@@ -42,7 +46,11 @@ impl Examiner<'_> {
         entry: RawEntry,
         found: &mut Found,
     ) -> Result<(), (OsString, io::Error)> {
-        let RawEntry { name, kind_hint } = entry;
+        let RawEntry {
+            name,
+            ino_hint,
+            kind_hint,
+        } = entry;
         match kind_hint {
             Some(EntryKind::Special) => return Ok(()),
             Some(EntryKind::Link) if !self.follows() => return Ok(()),
@@ -54,18 +62,35 @@ impl Examiner<'_> {
                 found.unsure_files.push(name);
                 return Ok(());
             }
+            Some(EntryKind::File) if self.may_open(ino_hint, found) => {
+                // Whatever fails here is asked about by name.
+                if let Ok(file) = self.dir.open_entry(&name) {
+                    if self.add_file(name, *file.opened_as(), false, found) {
+                        found.open.push(file);
+                    }
+                    return Ok(());
+                }
+            }
             Some(EntryKind::File | EntryKind::Link) | None => {}
         }
         match self.look_at(&name) {
             Ok(None) => {}
             Ok(Some((stat, is_link))) => match stat.kind {
                 EntryKind::Folder => self.add_folder(name, is_link, found),
-                EntryKind::File => self.add_file(name, stat, is_link, found),
+                EntryKind::File => {
+                    self.add_file(name, stat, is_link, found);
+                }
                 EntryKind::Link | EntryKind::Special => {}
             },
             Err(error) => return Err((name, error)),
         }
         Ok(())
+    }
+
+    /// Whether a file is opened rather than asked about. Never the catalog, by
+    /// whatever name: closing it again would drop SQLite's locks.
+    fn may_open(&self, ino: u64, found: &Found) -> bool {
+        found.open.len() < self.most_open && self.shared.own_files.iter().all(|own| own.ino != ino)
     }
 
     /// The state of an entry, or of what a link leads to, and whether it is a
@@ -94,20 +119,23 @@ impl Examiner<'_> {
         }
     }
 
-    fn add_file(&self, name: OsString, stat: Stat, is_link: bool, found: &mut Found) {
+    /// Takes a file in; `false` when it is left out.
+    fn add_file(&self, name: OsString, stat: Stat, is_link: bool, found: &mut Found) -> bool {
         // A single file mounted over another says nothing about this folder.
         let is_mounted_over = !is_link && stat.mount != self.folder.mount;
         // Without an inode to know it by, a file that a link leads to would
         // count as a copy of itself.
         let is_unknown = is_link && self.stable_dev != Some(stat.dev);
         if self.shared.own_files.contains(&stat.id()) || is_mounted_over || is_unknown {
-            return;
+            return false;
         }
-        if self.admits(&name, false) {
+        let is_admitted = self.admits(&name, false);
+        if is_admitted {
             found.files.push((name, stat));
         } else {
             found.unsure_files.push(name);
         }
+        is_admitted
     }
 
     fn follows(&self) -> bool {

@@ -270,6 +270,8 @@ pub(super) struct FromParent {
     pub was_mount_point: bool,
     /// The signature that the catalog holds of its files.
     pub signature: Option<Signature>,
+    /// Whether the catalog knows live subfolders of it.
+    pub has_subfolders: bool,
     /// Whether it was reached through a symbolic link.
     pub is_link: bool,
     /// The ignore rules that hold in the parent.

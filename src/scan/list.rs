@@ -153,6 +153,8 @@ struct Folder {
     is_new: bool,
     /// The signature that the catalog holds of its files.
     signature: Option<Signature>,
+    /// Whether the catalog may hold live subfolders of it.
+    has_subfolders: bool,
     ignores: IgnoreChain,
     links: Links,
     root_dev: u64,
@@ -181,6 +183,10 @@ impl Folder {
             .map_err(|error| Stop::Fault(folder_fault(&error)))?;
         let stat = dir.stat().map_err(fault(Step::OpenFolder))?;
         let is_new = known.as_ref().is_some_and(|known| known.is_new);
+        // What an earlier attempt sent may have changed what the parent told.
+        let has_subfolders = known
+            .as_ref()
+            .is_none_or(|known| known.has_subfolders || item.is_repeated);
         let (parent_mount, was_mount_point, signature, ignores) = match known {
             Some(known) if known.is_link => (None, false, known.signature, known.ignores),
             Some(known) => (
@@ -206,8 +212,8 @@ impl Folder {
             parent_mount,
             was_mount_point,
             is_new,
-            // What an earlier attempt sent may have changed it.
             signature: signature.filter(|_| !item.is_repeated),
+            has_subfolders,
             ignores,
             links,
             root_dev,

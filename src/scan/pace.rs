@@ -51,18 +51,18 @@ impl Pace {
 
 /// The share of the last answers that were yes.
 #[derive(Debug, Default)]
-struct Share(i32);
+pub(super) struct Share(i32);
 
 impl Share {
     const WHOLE: i32 = 1 << 16;
-    const EIGHTH: i32 = Self::WHOLE / 8;
+    pub(super) const EIGHTH: i32 = Self::WHOLE / 8;
 
-    fn note(&mut self, is_so: bool) {
+    pub(super) fn note(&mut self, is_so: bool) {
         let latest = if is_so { Self::WHOLE } else { 0 };
         self.0 += (latest - self.0) / 32;
     }
 
-    fn is_above(&self, share: i32) -> bool {
+    pub(super) fn is_above(&self, share: i32) -> bool {
         self.0 > share
     }
 }

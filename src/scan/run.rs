@@ -34,12 +34,12 @@ use crate::catalog::{
 };
 use crate::fault::{Fault, Step};
 use crate::model::{RootId, ScanId, Summary, Timestamp, now_ns};
-use crate::platform::{Dir, FileId, Links, VolumeTable, lower_priority};
+use crate::platform::{Dir, FileId, Links, VolumeTable, lower_priority, most_open_files};
 
 /// Files that change while they are read get this many chances in one run.
 const PASSES: u32 = 3;
 /// Most files that one worker reads in step.
-const MOST_IN_STEP: u64 = 32;
+const MOST_IN_STEP: usize = 32;
 /// File descriptors kept for SQLite, folders, logs and the like.
 const RESERVED_FILES: u64 = 64;
 
@@ -98,6 +98,10 @@ pub fn run(
         algorithm,
         lead: *scans.iter().max().unwrap_or(&ScanId(0)),
         throttle: plan.options.bwlimit.map(Throttle::new),
+        files_at_once: files_at_once(limits.most_workers()),
+        own_folder: path
+            .parent()
+            .and_then(|folder| FileId::of_path(folder).ok()),
         own_files: own_files(&path)
             .iter()
             .filter_map(|file| FileId::of_path(file).ok())
@@ -309,7 +313,7 @@ impl Run<'_> {
             classes,
             Arc::clone(&self.shared),
             Arc::clone(self.metrics),
-            in_step(self.limits.most_workers()),
+            self.shared.files_at_once.min(MOST_IN_STEP),
             self.limits,
         );
         self.run_stage(lead, &mut source)
@@ -374,11 +378,11 @@ impl Run<'_> {
         self.enter(Stage::Settle)?;
         let began = Instant::now();
         self.writer.flush()?;
+        self.writer.checkpoint(Pause::Last)?;
         events::stage_begin(self.shared.lead, Stage::Settle, None, None);
         let ended = self.add_up().map(|()| StageEnd::Finished);
         self.timing.add_stage(Stage::Settle, began.elapsed());
         events::stage_end(self.shared.lead, Stage::Settle, began.elapsed(), &ended);
-        self.writer.checkpoint(Pause::Last)?;
         ended
     }
 
@@ -528,16 +532,7 @@ fn open_root(dir: Dir, root: &RootRow, plan: &Plan) -> Result<OpenRoot, ScanErro
 
 /// How many files one worker may have open at once, so that all workers stay
 /// within the limit of the process. One is always enough to make progress.
-fn in_step(workers: usize) -> usize {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let limit = getrlimit(Resource::Nofile);
-    let raised = Rlimit {
-        current: limit.maximum,
-        maximum: limit.maximum,
-    };
-    // Only the soft limit is raised; where that is refused, it stays.
-    setrlimit(Resource::Nofile, raised).ok();
-    let most = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    let each = most.saturating_sub(RESERVED_FILES) / (workers as u64).max(1);
-    usize::try_from(each.saturating_sub(10).clamp(1, MOST_IN_STEP)).unwrap_or(1)
+fn files_at_once(workers: usize) -> usize {
+    let each = most_open_files().saturating_sub(RESERVED_FILES) / (workers as u64).max(1);
+    usize::try_from(each.saturating_sub(10).max(1)).unwrap_or(usize::MAX)
 }

@@ -16,7 +16,7 @@ use super::sizes::{Meeting, Sizes};
 use crate::catalog::{FileChange, FileState, SampleHash, WorkCopy};
 use crate::fault::{Fault, Step};
 use crate::model::{FolderId, Probe, VolumeId};
-use crate::platform::{Dir, Links};
+use crate::platform::{Dir, Links, OpenFile};
 
 /// Reads files of one open folder.
 pub(super) struct Sampler<'a> {
@@ -37,21 +37,34 @@ pub(super) struct Sampler<'a> {
     pub(super) hung: Option<&'a OsStr>,
 }
 
+/// A file that is to be read.
+struct Wanted {
+    /// Its place among the changes.
+    index: usize,
+    /// Its handle, where it was opened when it was listed.
+    open: Option<OpenFile>,
+}
+
 impl Sampler<'_> {
     /// Reads the new files of the folder that may have duplicates; returns
     /// the bytes read.
-    pub(super) fn sample_all(mut self, sizes: &Sizes, changes: &mut [FileChange]) -> u64 {
-        let mut wanted = self.choose(sizes, changes);
+    pub(super) fn sample_all(
+        mut self,
+        sizes: &Sizes,
+        changes: &mut [FileChange],
+        open: Vec<OpenFile>,
+    ) -> u64 {
+        let mut wanted = self.choose(sizes, changes, open);
         // The shortest last, so that files that are hashed together end together.
-        wanted.sort_unstable_by_key(|&index| Reverse(changes[index].meta.size));
+        wanted.sort_unstable_by_key(|file| Reverse(changes[file.index].meta.size));
         let mut bytes_read = 0;
-        for window in wanted.chunks(WINDOW) {
+        for window in wanted.chunks_mut(WINDOW) {
             if self.is_reading && self.reader.waits_for_disk() {
                 self.ask_for(window, changes);
             }
-            let long = window.partition_point(|&index| !is_short(changes[index].meta.size));
-            let (long, short) = window.split_at(long);
-            for batch in long.chunks(1).chain(short.chunks(AT_ONCE)) {
+            let long = window.partition_point(|file| !is_short(changes[file.index].meta.size));
+            let (long, short) = window.split_at_mut(long);
+            for batch in long.chunks_mut(1).chain(short.chunks_mut(AT_ONCE)) {
                 bytes_read += self.sample(batch, sizes, changes);
             }
         }
@@ -60,13 +73,14 @@ impl Sampler<'_> {
 
     /// Reads one file, or several short ones, and hashes them together; returns
     /// the bytes read.
-    fn sample(&mut self, batch: &[usize], sizes: &Sizes, changes: &mut [FileChange]) -> u64 {
+    fn sample(&mut self, batch: &mut [Wanted], sizes: &Sizes, changes: &mut [FileChange]) -> u64 {
         let (mut taken, mut bytes_read) = (Vec::with_capacity(batch.len()), 0);
         let mut read = Vec::with_capacity(batch.len());
-        for &index in batch {
+        for Wanted { index, open } in batch {
+            let (index, open) = (*index, open.take());
             let change = &changes[index];
             self.name(index, change);
-            match self.take(taken.len(), change) {
+            match self.take(taken.len(), change, open) {
                 Some(sample) => {
                     bytes_read += sample_length(change.meta.size);
                     taken.push(sample);
@@ -92,18 +106,27 @@ impl Sampler<'_> {
         self.context.set_part(index);
     }
 
-    /// The files whose size was met before.
-    fn choose(&self, sizes: &Sizes, changes: &[FileChange]) -> Vec<usize> {
-        let is_wanted = |change: &FileChange| {
+    /// The files whose size was met before; handles of others are closed.
+    fn choose(
+        &mut self,
+        sizes: &Sizes,
+        changes: &[FileChange],
+        open: Vec<OpenFile>,
+    ) -> Vec<Wanted> {
+        let mut wanted = Vec::with_capacity(changes.len());
+        let mut open = open.into_iter().peekable();
+        for (index, change) in changes.iter().enumerate() {
+            // Both are in the order of the names.
+            let open = open.next_if(|file| file.opened_as().meta == change.meta);
             let is_linked = change.ino.is_some() && change.meta.nlink > 1;
             let meeting = sizes.meet(change.meta.size, is_linked, || self.copy(change));
-            meeting == Meeting::ReadNow
-        };
-        let numbered = changes.iter().enumerate();
-        numbered
-            .filter(|(_, change)| is_wanted(change))
-            .map(|(index, _)| index)
-            .collect()
+            let is_wanted = meeting == Meeting::ReadNow;
+            self.reader.note_wanted(is_wanted);
+            if is_wanted {
+                wanted.push(Wanted { index, open });
+            }
+        }
+        wanted
     }
 
     fn copy(&self, change: &FileChange) -> WorkCopy {
@@ -111,15 +134,18 @@ impl Sampler<'_> {
     }
 
     /// Asks the system to read what these files will need.
-    fn ask_for(&self, ahead: &[usize], changes: &[FileChange]) {
-        for change in ahead.iter().map(|&index| &changes[index]) {
-            if let Ok(file) = self.dir.open_file(&change.name, self.links) {
+    fn ask_for(&self, ahead: &[Wanted], changes: &[FileChange]) {
+        for Wanted { index, open } in ahead {
+            let change = &changes[*index];
+            if let Some(file) = open {
+                SampleReader::ask_for(file, change.meta.size);
+            } else if let Ok(file) = self.dir.open_file(&change.name, self.links) {
                 SampleReader::ask_for(&file, change.meta.size);
             }
         }
     }
 
-    fn take(&mut self, slot: usize, change: &FileChange) -> Option<Taken> {
+    fn take(&mut self, slot: usize, change: &FileChange, open: Option<OpenFile>) -> Option<Taken> {
         // A head that moves between folders and files takes its time: files
         // are read later, in the order of their inodes.
         self.is_reading &=
@@ -128,7 +154,7 @@ impl Sampler<'_> {
             return None;
         }
         let state = state_of(change);
-        match self.open_and_take(slot, change, &state) {
+        match self.open_and_take(slot, change, &state, open) {
             Ok(taken) => {
                 self.shared.disks.note_pace(self.reader, self.volume);
                 self.context.progress(sample_length(state.size));
@@ -149,12 +175,16 @@ impl Sampler<'_> {
         slot: usize,
         change: &FileChange,
         state: &FileState,
+        open: Option<OpenFile>,
     ) -> io::Result<Option<Taken>> {
         if let Some(throttle) = &self.shared.throttle {
             let (context, bytes) = (self.context, sample_length(state.size));
             throttle.take(bytes, context.shutdown(), || context.progress(0));
         }
-        let file = self.dir.open_file(&change.name, self.links)?;
+        let file = match open {
+            Some(file) => file,
+            None => self.dir.open_file(&change.name, self.links)?,
+        };
         if !is_in_state(&file.opened_as().meta, state) {
             return Ok(None);
         }

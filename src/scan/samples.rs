@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::access::{is_racy, is_same};
 use super::digests::digest_all;
 use super::hasher::{HEAD, TAIL, WHOLE, probe, probe_whole};
-use super::pace::Pace;
+use super::pace::{Pace, Share};
 use crate::catalog::{FileState, SHORT, Sample, SampleHash};
 use crate::model::{Algorithm, Probe, now_ns};
 use crate::platform::{AlignedBuffer, OpenFile};
@@ -29,6 +29,8 @@ pub(super) struct SampleReader {
     /// For any other file.
     long: AlignedBuffer,
     pace: Pace,
+    /// Files that were read among those listed lately.
+    wanted: Share,
 }
 
 /// What was read of a file that was found unchanged.
@@ -46,7 +48,18 @@ impl SampleReader {
             short: short.collect(),
             long: AlignedBuffer::new(LONGEST),
             pace: Pace::default(),
+            wanted: Share::default(),
         }
+    }
+
+    /// Notes whether a file that was listed is to be read.
+    pub(super) fn note_wanted(&mut self, is_wanted: bool) {
+        self.wanted.note(is_wanted);
+    }
+
+    /// Whether by far the most files are read.
+    pub(super) fn reads_most(&self) -> bool {
+        self.wanted.is_above(6 * Share::EIGHTH)
     }
 
     /// Whether it pays to ask for files ahead of reading them.

@@ -41,6 +41,10 @@ pub(super) struct Shared {
     pub throttle: Option<Throttle>,
     /// The catalog's own files, which no scan reports.
     pub own_files: Vec<FileId>,
+    /// The folder that the catalog is in.
+    pub own_folder: Option<FileId>,
+    /// How many files a worker may have open at once.
+    pub files_at_once: usize,
     /// Volumes met so far.
     pub volumes: VolumeTable,
     /// Their rows, by device.

@@ -18,6 +18,8 @@ pub(super) struct Subfolder {
     pub(super) was_mount_point: bool,
     /// The signature that the catalog holds of its files.
     pub(super) signature: Option<Signature>,
+    /// Whether the catalog knows live subfolders of it.
+    pub(super) has_subfolders: bool,
 }
 
 /// All subfolders of a folder, and those that are gone.
@@ -53,6 +55,7 @@ pub(super) fn pair(
             is_new: row.is_none(),
             returned: row.as_ref().is_some_and(|row| row.removed),
             was_mount_point: row.as_ref().is_some_and(|row| row.mount_point),
+            has_subfolders: row.as_ref().is_some_and(|row| row.has_subfolders),
             signature: row.and_then(|row| row.signature),
         });
     }
@@ -105,6 +108,7 @@ mod tests {
             removed: false,
             mount_point: false,
             signature: None,
+            has_subfolders: false,
         }
     }
 

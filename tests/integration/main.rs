@@ -20,6 +20,7 @@ mod exit_codes;
 mod export;
 mod faults;
 mod find;
+mod first_sight;
 mod folders;
 mod forget;
 mod generate;

@@ -13,7 +13,7 @@ use crate::catalog::{
 };
 use crate::fault::{Fault, FaultClass, Step};
 use crate::model::{FolderId, Probe, VolumeId, now_ns};
-use crate::platform::RawEntry;
+use crate::platform::{OpenFile, RawEntry, Volume};
 use crate::scan::access::{Access, is_racy, join};
 use crate::scan::diff::{Comparison, Diff};
 use crate::scan::entries::{Examiner, Found};
@@ -28,6 +28,8 @@ use crate::scan::subfolders::{self, Subfolder, Subfolders};
 /// A folder whose times are fresher than this may change again without their
 /// moving, and is listed again by a resume.
 const FRESH_NS: i64 = 3_000_000_000;
+/// Files that are kept open from the first look at them until they are read.
+const MOST_OPEN: usize = 256;
 /// Entries that are worked off at once.
 const PART: usize = 10_000;
 
@@ -39,6 +41,8 @@ struct Parts<'a> {
     volume: VolumeId,
     /// The device on which inode numbers identify files.
     stable_dev: Option<u64>,
+    /// How many files may be opened while they are looked at.
+    most_open: usize,
 }
 
 /// What the parts add up to.
@@ -87,6 +91,7 @@ impl Folder {
             path,
             volume: volume_id,
             stable_dev: volume.stable_inodes.then_some(self.stat.dev),
+            most_open: self.most_open(visit, &volume, reader),
         };
         // Where a folder may be reached twice, nothing is sent before all of
         // it is known to be readable.
@@ -134,6 +139,21 @@ impl Folder {
         self.conclude(&parts, began, files, signature, &sum, report)
     }
 
+    /// How many files are opened at first sight: none, unless most are read
+    /// anyway. Then the handle tells what asking by name would, and is there
+    /// already. Not where the catalog is: closing a handle of it would drop
+    /// SQLite's locks.
+    fn most_open(&self, visit: &Visit<'_>, volume: &Volume, reader: &SampleReader) -> usize {
+        let Visit { shared, item, .. } = visit;
+        let is_local = volume.stable_inodes && !volume.network;
+        let is_own = shared.own_folder == Some(self.stat.id());
+        let will_read = shared.sizes.is_some() && item.hung.is_none() && reader.reads_most();
+        match is_local && will_read && !is_own {
+            true => shared.files_at_once.min(MOST_OPEN),
+            false => 0,
+        }
+    }
+
     /// The listing of a folder whose files are what its rows say: not one row
     /// has to be read.
     fn unchanged(&self, parts: &Parts<'_>, mut found: Found, sum: &mut Sum) -> PartListing {
@@ -159,8 +179,9 @@ impl Folder {
         let metrics = parts.visit.context.metrics();
         let files = std::mem::take(&mut found.files);
         let unsure = std::mem::take(&mut found.unsure_files);
+        let open = std::mem::take(&mut found.open);
         let mut diff = self.compare(parts, files, &unsure, range)?;
-        let bytes_read = self.read_files(parts, reader, &mut diff.changes);
+        let bytes_read = self.read_files(parts, reader, &mut diff.changes, open);
         metrics.files_seen.add(diff.counts.files);
         metrics.files_unchanged.add(diff.unchanged);
         sum.add(&diff, found);
@@ -203,7 +224,7 @@ impl Folder {
         let mut subfolders = subfolders::pair(
             &sum.folders.folders,
             &sum.folders.unsure_folders,
-            self.known_folders(parts)?,
+            self.known_folders(parts, &sum.folders)?,
             shared.allow_empty,
             || shared.writer.allocate_folder(),
         );
@@ -229,8 +250,15 @@ impl Folder {
         Ok(())
     }
 
-    fn known_folders(&self, parts: &Parts<'_>) -> Result<Vec<KnownFolder>, CatalogError> {
-        if self.is_new {
+    /// The subfolder rows to pair with what was found. Most folders have none
+    /// on either side, and need not be asked about.
+    fn known_folders(
+        &self,
+        parts: &Parts<'_>,
+        found: &Found,
+    ) -> Result<Vec<KnownFolder>, CatalogError> {
+        let is_pairless = found.folders.is_empty() && !self.has_subfolders;
+        if self.is_new || is_pairless {
             return Ok(Vec::new());
         }
         parts
@@ -246,6 +274,7 @@ impl Folder {
         parts: &Parts<'_>,
         reader: &mut SampleReader,
         changes: &mut [FileChange],
+        open: Vec<OpenFile>,
     ) -> u64 {
         let visit = parts.visit;
         let Some(sizes) = &visit.shared.sizes else {
@@ -264,7 +293,7 @@ impl Folder {
             is_reading: visit.item.hung.is_none(),
             hung: visit.item.hung.as_deref(),
         };
-        sampler.sample_all(sizes, changes)
+        sampler.sample_all(sizes, changes, open)
     }
 
     /// A folder that was listed under another path: rows that an earlier scan
@@ -272,7 +301,7 @@ impl Folder {
     fn elsewhere(&self, parts: &Parts<'_>, began: i64) -> Result<Record, Stop> {
         let item = parts.visit.item;
         let diff = self.compare(parts, Vec::new(), &[], NameRange::default())?;
-        let folders = self.known_folders(parts)?;
+        let folders = self.known_folders(parts, &Found::default())?;
         let subfolders = subfolders::pair(&[], &[], folders, true, || FolderId(0));
         if diff.vanished.is_empty() && subfolders.vanished.is_empty() {
             return Ok(visited(item));
@@ -310,6 +339,7 @@ impl Folder {
             ignores: &self.ignores,
             start_depth: visit.item.start_depth,
             stable_dev: parts.stable_dev,
+            most_open: parts.most_open,
             shared: visit.shared,
         };
         let mut found = Found::default();
@@ -394,6 +424,7 @@ impl Folder {
                     is_new: folder.is_new,
                     was_mount_point: folder.was_mount_point,
                     signature: folder.signature,
+                    has_subfolders: folder.has_subfolders,
                     is_link: folder.is_link,
                     ignores: self.ignores.clone(),
                 }),

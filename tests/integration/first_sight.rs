@@ -1,0 +1,80 @@
+//! In a first scan that reads most files, they are opened when they are first
+//! looked at. That must change nothing that a user could see, and must spare
+//! the catalog itself.
+
+use crate::env::{TestEnv, skip};
+
+/// Files enough for a worker to expect that the next one is read, too.
+const MANY: usize = 200;
+
+/// A tree whose folder `tree/b` is listed when most files were read so far.
+fn tree() -> TestEnv {
+    let env = TestEnv::new();
+    for number in 0..MANY {
+        env.file(format!("tree/a/{number:03}"), format!("{number:08}"));
+        env.file(format!("tree/b/{number:03}"), format!("{:08}", number + 1));
+    }
+    env.file("tree/b/alone", "of a size of its own");
+    env
+}
+
+#[test]
+fn files_are_opened_at_first_sight_but_never_the_catalog() {
+    let env = tree();
+    // A scan of nothing, so that there is a catalog and the next one is the first.
+    env.use_db("tree/c/catalog.db").folder("nothing");
+    env.run("scan nothing").ok();
+    env.hard_link("tree/c/catalog.db", "tree/b/by another name");
+    let Some((run, opens)) = env.run_traced("scan tree --workers 1") else {
+        skip!("no strace to see what is opened");
+    };
+    run.ok();
+    let log = opens.log();
+    assert!(opens.tried("alone"), "nothing was opened ahead:\n{log}");
+    // SQLite opens it by its whole path. Whoever else closed a handle of it
+    // would drop SQLite's locks.
+    for name in ["catalog.db", "by another name"] {
+        assert!(!log.contains(&format!(", \"{name}")), "{name}, too:\n{log}");
+    }
+    env.remove("tree/b/by another name");
+    let groups = env.groups();
+    assert_eq!(groups.len(), MANY - 1);
+    let stored: i64 = env.sql("SELECT count(*) FROM live_files");
+    assert_eq!(stored, 2 * MANY as i64 + 1);
+}
+
+#[test]
+fn what_cannot_be_opened_is_listed_and_told() {
+    let env = tree();
+    env.file("tree/b/locked", "00000001")
+        .chmod("tree/b/locked", 0o000);
+    let Some(run) = env.run_unprivileged("scan tree --workers 1") else {
+        skip!("no other user to run as");
+    };
+    run.code(1);
+    let size: i64 = env.sql("SELECT size FROM live_files WHERE path LIKE '%/locked'");
+    assert_eq!(size, 8);
+    let faults: i64 = env.sql("SELECT count(*) FROM faults");
+    assert_eq!(faults, 1);
+}
+
+#[test]
+fn a_low_limit_of_open_files_is_kept() {
+    let env = tree();
+    let mut command = env.bare_command("prlimit");
+    command
+        .arg("--nofile=100:100")
+        .arg(env!("CARGO_BIN_EXE_dupescan"))
+        .arg("--db")
+        .arg(env.db())
+        .args(["scan", "tree"]);
+    if std::process::Command::new("prlimit")
+        .arg("--version")
+        .output()
+        .is_err()
+    {
+        skip!("no prlimit");
+    }
+    env.finish(command).ok();
+    assert_eq!(env.groups().len(), MANY - 1);
+}
