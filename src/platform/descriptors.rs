@@ -1,5 +1,7 @@
 //! How many files this process may have open at once.
 
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::io::fcntl_dupfd_cloexec;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Descriptors that the table of open files has room for from the start: more
@@ -14,9 +16,10 @@ pub fn make_room_for_files() {
     let Ok(last) = i32::try_from(room.saturating_sub(1)) else {
         return;
     };
-    // Room is made for the number that is asked for. Where that is refused, or
-    // there is no standard error, the table grows when it has to.
-    let held = rustix::io::fcntl_dupfd_cloexec(std::io::stderr(), last);
+    // Room is made for the number that is asked for, whatever it is a handle of.
+    // Where that is refused, the table grows when it has to.
+    let any = openat(CWD, c"/", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+    let held = any.and_then(|any| fcntl_dupfd_cloexec(any, last));
     drop(held);
 }
 
