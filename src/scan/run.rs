@@ -86,6 +86,8 @@ pub fn run(
     let is_first_scan = plan.options.mode == Mode::All && !catalog.reader()?.has_files()?;
     catalog.set_durability(limits.durability)?;
     let writer = Writer::start(catalog, limits.batch_rows, limits.batch_time)?;
+    // SQLite keeps its other files beside what a link leads to.
+    let real_path = std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
     let shared = Arc::new(Shared {
         catalog: path.clone(),
         writer: writer.handle(),
@@ -99,10 +101,10 @@ pub fn run(
         lead: *scans.iter().max().unwrap_or(&ScanId(0)),
         throttle: plan.options.bwlimit.map(Throttle::new),
         files_at_once: files_at_once(limits.most_workers()),
-        own_folder: path
+        own_folder: real_path
             .parent()
             .and_then(|folder| FileId::of_path(folder).ok()),
-        own_files: own_files(&path)
+        own_files: own_files(&real_path)
             .iter()
             .filter_map(|file| FileId::of_path(file).ok())
             .collect(),

@@ -78,3 +78,16 @@ fn a_low_limit_of_open_files_is_kept() {
     env.finish(command).ok();
     assert_eq!(env.groups().len(), MANY - 1);
 }
+
+/// SQLite keeps its other files beside what a link to the catalog leads to.
+#[test]
+fn a_catalog_behind_a_link_is_left_out_with_all_its_files() {
+    let env = tree();
+    env.use_db("tree/c/catalog.db").folder("nothing");
+    env.run("scan nothing").ok();
+    env.symlink(env.path("tree/c/catalog.db"), "link.db");
+    env.use_db("link.db");
+    env.run("scan tree --workers 1").ok();
+    let stored: i64 = env.sql("SELECT count(*) FROM live_files WHERE path LIKE '%catalog%'");
+    assert_eq!(stored, 0);
+}
