@@ -113,7 +113,7 @@ pub(super) struct Engine {
     in_flight: usize,
     /// Whether the queue took a job when it was last offered one.
     was_fed: bool,
-    /// How long the next rest is.
+    /// Items whose stall was warned of.
     warned: HashSet<u64>,
     /// What was found so far.
     pub findings: Findings,
@@ -232,6 +232,19 @@ impl Engine {
         work.is_trial || self.breakers.is_quiet() || self.breakers.admits(work.item.volumes())
     }
 
+    /// Takes back what waits for devices whose breaker is open: each item would
+    /// fail as well, or hang. The others are sent again.
+    fn recall(&mut self, source: &mut dyn Source) {
+        for job in self.pool.recall() {
+            self.in_flight -= 1;
+            if self.admits(&job.item) {
+                self.retries.add_after(job.item, Duration::ZERO);
+            } else {
+                self.hold(&job.item, source);
+            }
+        }
+    }
+
     /// Leaves an item pending in the catalog.
     fn hold(&mut self, work: &Work, source: &mut dyn Source) {
         self.findings.is_held = true;
@@ -314,7 +327,13 @@ impl Engine {
         remember(&mut self.findings.skipped, report.skipped);
         remember(&mut self.findings.offline, report.offline);
         for failure in report.failures {
-            if self.is_devices_fault(&work, &failure.fault, failure.volume, &failure.path) {
+            let Failure {
+                fault,
+                volume,
+                path,
+                ..
+            } = &failure;
+            if self.is_devices_fault(&work, fault, *volume, path, source) {
                 self.hold(&work, source);
             } else {
                 self.failed(&work, failure)?;

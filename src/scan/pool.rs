@@ -267,6 +267,11 @@ where
         &self.queue
     }
 
+    /// Takes back the items that no worker has taken.
+    pub fn recall(&self) -> Vec<Job<T>> {
+        self.shared.queue.try_iter().collect()
+    }
+
     /// Waits until half of the queue is taken, or for so long: for a caller that
     /// found it full, and would otherwise be woken for every item.
     pub fn rest(&self, longest: Duration) {

@@ -152,3 +152,31 @@ fn a_few_bad_files_at_the_end_of_a_device_that_answers_are_errors() {
     env.run("retry").ok();
     assert_eq!(env.groups(), oracle::groups(&env.path(""), &["disk"]));
 }
+
+/// What waits in the queue when the breaker opens would fail, or hang, as well.
+#[test]
+fn what_waits_for_a_failing_device_is_not_tried() {
+    const FOLDERS: usize = 150;
+    let env = TestEnv::new();
+    let log = env.path("home/strace.log");
+    let mut traced = env.bare_command("strace");
+    traced.args(["-f", "-qq", "-o"]).arg(&log);
+    // Slowly, so that the queue is full when the twentieth fails.
+    traced.args(["-e", "trace=getdents64"]);
+    traced.args(["-e", "inject=getdents64:error=EIO:delay_enter=20000"]);
+    for number in 0..FOLDERS {
+        let folder = format!("disk/{number}");
+        env.folder(&folder);
+        traced.arg("-P").arg(env.path(folder));
+    }
+    let program = env.command(["scan", "disk", "--workers", "1", "--backoff", "3s"]);
+    traced.arg(program.get_program()).args(program.get_args());
+    let is_there = std::process::Command::new("strace").arg("-V").output();
+    if is_there.is_err() {
+        skip!("no strace to inject errors with");
+    }
+    env.finish(traced).code(3).mentions("keeps failing");
+    let log = std::fs::read_to_string(log).unwrap();
+    let tried = log.lines().filter(|line| line.contains("INJECTED")).count();
+    assert!((20..40).contains(&tried), "{tried} folders were tried");
+}

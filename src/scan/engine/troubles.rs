@@ -44,6 +44,7 @@ impl Engine {
         fault: &Fault,
         volume: VolumeId,
         path: &Path,
+        source: &mut dyn Source,
     ) -> bool {
         if !fault.is_device_like() {
             return false;
@@ -63,6 +64,7 @@ impl Engine {
                     ..work.clone()
                 };
                 self.retries.add_after(trial, TRIAL_PAUSE);
+                self.recall(source);
             }
             Verdict::GivenUp => self.note_given_up(volume, path, fault),
         }
@@ -260,7 +262,7 @@ impl Engine {
     ) -> Result<(), ScanError> {
         let mut is_held = false;
         for volume in work.item.volumes() {
-            is_held |= self.is_devices_fault(work, fault, volume, path);
+            is_held |= self.is_devices_fault(work, fault, volume, path, source);
         }
         if is_held {
             self.hold(work, source);
