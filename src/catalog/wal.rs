@@ -88,13 +88,26 @@ impl Wal {
         self.rows >= MANY_ROWS && (pause == Pause::Last || self.last.elapsed() >= SPACING)
     }
 
-    /// Copies what readers allow, now. A large WAL is made to start over, since
-    /// readers that follow each other closely may otherwise never let it.
-    pub(super) fn checkpoint(&mut self, connection: &Connection) -> Result<(), CatalogError> {
+    /// Copies what readers allow, now. They may be this program's own, which is no
+    /// reason to warn of them or to wait.
+    pub(super) fn checkpoint_beside_readers(
+        &mut self,
+        connection: &Connection,
+    ) -> Result<(), CatalogError> {
+        self.passive(connection).map(drop)
+    }
+
+    fn passive(&mut self, connection: &Connection) -> Result<Found, CatalogError> {
         self.last = Instant::now();
         self.dirty = false;
         self.rows = 0;
-        let mut found = run(connection, "PASSIVE")?;
+        run(connection, "PASSIVE")
+    }
+
+    /// Copies what readers allow. A large WAL is made to start over, since
+    /// readers that follow each other closely may otherwise never let it.
+    fn checkpoint(&mut self, connection: &Connection) -> Result<(), CatalogError> {
+        let mut found = self.passive(connection)?;
         if found.bytes >= LARGE.min(self.warn_at) {
             connection.busy_timeout(PATIENCE)?;
             found = run(connection, "RESTART")?;
@@ -206,7 +219,7 @@ mod tests {
         assert!(!wal.is_long(Pause::Stage) && !wal.is_long(Pause::Last));
         wal.committed(1);
         assert!(wal.is_long(Pause::Stage));
-        wal.checkpoint(&writer).unwrap();
+        wal.checkpoint_beside_readers(&writer).unwrap();
         assert!(!wal.is_long(Pause::Last), "nothing to copy");
         assert!(wal.due().is_none());
     }

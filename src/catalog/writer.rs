@@ -215,6 +215,12 @@ impl WriterHandle {
     }
 }
 
+/// What the writer does without being asked.
+enum Due {
+    Commit,
+    Checkpoint,
+}
+
 /// Collects records into transactions.
 struct Batcher {
     connection: Connection,
@@ -285,7 +291,7 @@ impl Batcher {
             Message::Checkpoint(pause) => {
                 if self.wal.is_long(pause) {
                     self.commit()?;
-                    self.wal.checkpoint(&self.connection)?;
+                    self.wal.checkpoint_beside_readers(&self.connection)?;
                 }
             }
             Message::Finish => {}
@@ -301,24 +307,35 @@ impl Batcher {
                 std::thread::sleep(REST);
                 self.is_rush = false;
             }
-            let commit_at = self.oldest.map(|since| since + self.batch_time);
-            let due = [commit_at, self.wal.due()].into_iter().flatten().min();
-            let Some(due) = due else {
+            let Some((due, work)) = self.due() else {
                 return Ok(messages.recv().ok());
             };
-            match messages.recv_deadline(due) {
-                Ok(message) => return Ok(Some(message)),
-                Err(RecvTimeoutError::Disconnected) => return Ok(None),
-                Err(RecvTimeoutError::Timeout) => {
-                    let began = Instant::now();
-                    match commit_at {
-                        Some(at) if at <= due => self.commit()?,
-                        _ => self.wal.checkpoint_if_due(&self.connection)?,
-                    }
-                    self.busy.add_since(began);
+            // Asked first: as long as messages keep coming, waiting for one never
+            // runs into the deadline.
+            if due > Instant::now() {
+                match messages.recv_deadline(due) {
+                    Ok(message) => return Ok(Some(message)),
+                    Err(RecvTimeoutError::Disconnected) => return Ok(None),
+                    Err(RecvTimeoutError::Timeout) => {}
                 }
             }
+            let began = Instant::now();
+            match work {
+                Due::Commit => self.commit()?,
+                Due::Checkpoint => self.wal.checkpoint_if_due(&self.connection)?,
+            }
+            self.busy.add_since(began);
         }
+    }
+
+    /// What falls due next, and when.
+    fn due(&self) -> Option<(Instant, Due)> {
+        let commit = self
+            .oldest
+            .map(|since| (since + self.batch_time, Due::Commit));
+        let checkpoint = self.wal.due().map(|at| (at, Due::Checkpoint));
+        let dues = [commit, checkpoint].into_iter().flatten();
+        dues.min_by_key(|(at, _)| *at)
     }
 
     fn add(&mut self, record: Record) -> Result<(), CatalogError> {
@@ -423,6 +440,25 @@ mod tests {
         handle.flush().unwrap();
         writer.finish().unwrap();
     }
+
+    #[test]
+    fn a_commit_falls_due_though_records_keep_coming() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("catalog.db");
+        let catalog = Exclusive::open_or_create(&path, "scan", Algorithm::Sha256).unwrap();
+        let (connection, _lock) = catalog.into_parts();
+        let (rows, time) = (1_000, Duration::from_millis(1));
+        let mut batcher = Batcher::new(connection, rows, time, Arc::default(), Arc::default());
+        let (folder, scan) = (FolderId(1), ScanId(1));
+        batcher.add(Record::Visited { folder, scan }).unwrap();
+        std::thread::sleep(2 * time);
+        let (sender, receiver) = bounded(CHANNEL);
+        let next = Message::Record(Record::Visited { folder, scan });
+        sender.send(next).unwrap();
+        assert!(batcher.next(&receiver).unwrap().is_some());
+        assert!(batcher.pending.is_empty(), "it waits for a pause");
+    }
+
     #[test]
     fn what_was_committed_reaches_the_main_file_though_nothing_follows() {
         let folder = tempfile::tempdir().unwrap();
