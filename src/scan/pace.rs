@@ -11,7 +11,8 @@ use std::time::Duration;
 pub(super) struct Pace {
     slow: Share,
     seeking: Share,
-    /// Slow reads so far.
+    /// Reads so far, and slow ones among them.
+    so_far: u64,
     slow_so_far: u64,
 }
 
@@ -21,21 +22,24 @@ impl Pace {
     /// Below what a seek and half a turn take, far above a busy solid-state or
     /// virtual disk.
     const SEEK: Duration = Duration::from_millis(3);
-    /// Slow reads that are no accident: a few files that memory has lost are no
-    /// reason to call more workers.
+    /// Slow reads that are no accident, and of how many reads one must have been
+    /// slow: a few files that memory has lost are no reason to call more workers.
     const ENOUGH: u64 = 100;
+    const ONE_IN: u64 = 64;
 
     /// Notes one read.
     pub(super) fn note(&mut self, read: Duration) {
         let is_slow = read > Self::SLOW;
         self.slow.note(is_slow);
         self.seeking.note(read > Self::SEEK);
+        self.so_far += 1;
         self.slow_so_far += u64::from(is_slow);
     }
 
     /// Slower than memory and faster than any head, for long enough to tell.
     pub(super) fn has_room(&self) -> bool {
-        self.slow_so_far >= Self::ENOUGH && self.is_slow() && !self.seeking.is_above(Share::EIGHTH)
+        let enough = Self::ENOUGH.max(self.so_far / Self::ONE_IN);
+        self.slow_so_far >= enough && self.is_slow() && !self.seeking.is_above(Share::EIGHTH)
     }
 
     /// As slow as a head that moves.
@@ -91,7 +95,7 @@ mod tests {
         }
         assert!(pace.is_slow());
         assert!(!pace.has_room(), "a few files are no reason");
-        for _ in 0..100 {
+        for _ in 0..Pace::ENOUGH {
             pace.note(Duration::from_micros(200));
         }
         assert!(pace.has_room(), "{pace:?}");
@@ -104,6 +108,18 @@ mod tests {
             pace.note(Duration::from_millis(8));
         }
         assert!(pace.is_seeking() && !pace.has_room());
+        let mut warm = Pace::default();
+        for _ in 0..100_000 {
+            warm.note(Duration::from_micros(3));
+        }
+        for _ in 0..1_000 {
+            warm.note(Duration::from_micros(200));
+            assert!(!warm.has_room(), "what memory has lost of a tree");
+        }
+        for _ in 0..1_000 {
+            warm.note(Duration::from_micros(200));
+        }
+        assert!(warm.has_room(), "the rest of the tree is on the disk");
         let mut head = Pace::default();
         for _ in 0..200 {
             assert!(!head.has_room(), "a moving head, from the first read on");
