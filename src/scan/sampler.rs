@@ -87,7 +87,7 @@ impl Sampler<'_> {
                     read.push(index);
                 }
                 None if self.hung == Some(&*change.name) => {}
-                None => sizes.defer(self.copy(change)),
+                None => sizes.take_back(self.copy(change)),
             }
         }
         let samples = self.reader.hash(&taken, self.shared.algorithm);
@@ -106,7 +106,7 @@ impl Sampler<'_> {
         self.context.set_part(index);
     }
 
-    /// The files whose size was met before; handles of others are closed.
+    /// The files to read now; handles of others are closed.
     fn choose(
         &mut self,
         sizes: &Sizes,

@@ -2,6 +2,10 @@
 //! be read at once, while its folder is still open. The first file of each
 //! size waits until a second one comes.
 //!
+//! Small sizes of a tree that is not small do not wait: nearly all of them come
+//! up again, and coming back to a file costs twice as much as reading it while
+//! it is at hand. There are so few of them that little is read in vain.
+//!
 //! Memory is bounded. Where the bound is reached, the set is no longer
 //! complete, and the candidates come from the catalog as in any other scan.
 
@@ -18,10 +22,15 @@ const SHARDS: usize = 61;
 /// Most copies that are remembered, about 200 bytes each.
 const MOST_COPIES: usize = 100_000;
 
+/// Up to this size the first file of a size is read without waiting for a second.
+const READ_AT_SIGHT: u64 = 8 << 10;
+/// Copies that a tree makes remembered before that is done.
+const NOT_A_SMALL_TREE: usize = 500;
+
 /// What to do with a file that a listing came across.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Meeting {
-    /// Read it now: another file has its size.
+    /// Read it now: another file has its size, or presumably will have.
     ReadNow,
     /// Leave it: nothing to compare it with yet, or it is read later.
     Leave,
@@ -31,6 +40,8 @@ pub(super) enum Meeting {
 enum Met {
     /// One copy, not read yet.
     One(Box<WorkCopy>),
+    /// One copy, which is being read or was.
+    OneAtSight,
     /// Several; none waits.
     Several,
 }
@@ -81,13 +92,17 @@ impl Sizes {
             let mut shard = lock(&self.shards[shard_of(size)]);
             match shard.entry(size) {
                 Entry::Vacant(free) => {
+                    if !is_linked && self.reads_at_sight(size) {
+                        free.insert(Met::OneAtSight);
+                        return Meeting::ReadNow;
+                    }
                     if self.has_room() {
                         free.insert(Met::One(Box::new(copy())));
                     }
                     return Meeting::Leave;
                 }
-                Entry::Occupied(mut met) => {
-                    if let Met::One(first) = met.get_mut() {
+                Entry::Occupied(mut met) => match met.get_mut() {
+                    Met::One(first) => {
                         let copy = copy();
                         if first.is_same_file(&copy) {
                             first.names.extend(copy.names);
@@ -98,7 +113,9 @@ impl Sizes {
                         }
                         return self.next(is_linked, || copy);
                     }
-                }
+                    at_sight @ Met::OneAtSight => *at_sight = Met::Several,
+                    Met::Several => {}
+                },
             }
         }
         self.next(is_linked, copy)
@@ -112,8 +129,28 @@ impl Sizes {
         Meeting::ReadNow
     }
 
+    /// Whether the first file of this size is read at once.
+    fn reads_at_sight(&self, size: u64) -> bool {
+        size <= READ_AT_SIGHT && self.remembered.load(Ordering::Relaxed) >= NOT_A_SMALL_TREE
+    }
+
+    /// Takes back a copy that was to be read now and could not be. One that is
+    /// still alone need not be read at all: it waits again.
+    pub(super) fn take_back(&self, copy: WorkCopy) {
+        let size = copy.state.size;
+        let mut shard = lock(&self.shards[shard_of(size)]);
+        match shard.get_mut(&size) {
+            Some(alone @ Met::OneAtSight) => {
+                if self.has_room() {
+                    *alone = Met::One(Box::new(copy));
+                }
+            }
+            _ => self.defer(copy),
+        }
+    }
+
     /// Leaves a copy for after the listing.
-    pub(super) fn defer(&self, copy: WorkCopy) {
+    fn defer(&self, copy: WorkCopy) {
         if self.has_room() {
             lock(&self.deferred).push(copy);
         }
@@ -237,6 +274,42 @@ pub(super) mod tests {
         let empty = Sizes::new(&ScanOptions::default());
         assert_eq!(meet(&empty, "empty", 0, 1, false), Meeting::Leave);
         assert_eq!(meet(&empty, "empty", 0, 2, false), Meeting::Leave);
+    }
+
+    /// A set that has met so many sizes, all beyond [`READ_AT_SIGHT`].
+    fn of_a_large_tree() -> Sizes {
+        let sizes = Sizes::new(&ScanOptions::default());
+        for size in READ_AT_SIGHT..READ_AT_SIGHT + NOT_A_SMALL_TREE as u64 {
+            assert_eq!(meet(&sizes, "x", size, size, false), Meeting::Leave);
+        }
+        sizes
+    }
+
+    #[test]
+    fn in_a_large_tree_small_files_are_read_at_sight() {
+        let sizes = of_a_large_tree();
+        let large = READ_AT_SIGHT + 1_000;
+        assert_eq!(meet(&sizes, "large", large, 1, false), Meeting::Leave);
+        assert_eq!(meet(&sizes, "linked", 9, 2, true), Meeting::Leave);
+        assert_eq!(meet(&sizes, "first", 10, 3, false), Meeting::ReadNow);
+        assert_eq!(meet(&sizes, "second", 10, 4, false), Meeting::ReadNow);
+        assert_eq!(names(sizes.take_deferred()), Some(vec![]));
+    }
+
+    #[test]
+    fn one_that_could_not_be_read_at_sight_waits_for_a_second() {
+        let sizes = of_a_large_tree();
+        for (name, ino) in [("alone", 10), ("first", 11)] {
+            assert_eq!(meet(&sizes, name, ino, ino, false), Meeting::ReadNow);
+            sizes.take_back(copy(name, ino, Some(ino)));
+        }
+        assert_eq!(meet(&sizes, "second", 11, 12, false), Meeting::ReadNow);
+        // The second came while the first was tried.
+        assert_eq!(meet(&sizes, "late", 13, 13, false), Meeting::ReadNow);
+        assert_eq!(meet(&sizes, "later", 13, 14, false), Meeting::ReadNow);
+        sizes.take_back(copy("late", 13, Some(13)));
+        let expected = ["first", "late"].map(|name| vec![name.to_owned()]);
+        assert_eq!(names(sizes.take_deferred()), Some(expected.to_vec()));
     }
 
     #[test]

@@ -58,6 +58,35 @@ fn what_cannot_be_opened_is_listed_and_told() {
     assert_eq!(faults, 1);
 }
 
+/// Sizes enough for a tree to count as large, so that small files are read
+/// before a second one of their size is met.
+const MANY_SIZES: usize = 700;
+
+#[test]
+fn small_files_of_a_large_tree_are_read_at_sight_and_grouped_alike() {
+    let env = TestEnv::new();
+    for length in 1..=MANY_SIZES {
+        env.file(format!("tree/a/{length:03}"), "a".repeat(9_000 + length));
+        env.file(format!("tree/b/{length:03}"), "b".repeat(length));
+        let other = if length % 2 == 0 { "b" } else { "c" };
+        env.file(format!("tree/c/{length:03}"), other.repeat(length));
+    }
+    env.file("tree/b/alone", "b".repeat(MANY_SIZES + 1));
+    env.file("tree/b/locked", "b".repeat(MANY_SIZES + 2))
+        .chmod("tree/b/locked", 0o000);
+    let unprivileged = env.run_unprivileged("scan tree --workers 1");
+    // One that nobody shares its size with need not be read: no error.
+    unprivileged
+        .unwrap_or_else(|| env.run("scan tree --workers 1"))
+        .ok();
+    let alone: i64 =
+        env.sql("SELECT count(*) FROM live_files WHERE path LIKE '%/alone' AND digest IS NOT NULL");
+    assert_eq!(alone, 1, "it waited for another");
+    assert_eq!(env.groups().len(), MANY_SIZES / 2);
+    let undetermined: i64 = env.sql("SELECT undetermined FROM scans");
+    assert_eq!(undetermined, 0);
+}
+
 #[test]
 fn a_low_limit_of_open_files_is_kept() {
     let env = tree();

@@ -137,8 +137,13 @@ fn sql(groups: &[Ranked]) -> String {
         true => String::new(),
         false => {
             let sizes: BTreeSet<u64> = groups.iter().map(|group| group.size).collect();
+            let span = sizes.first().zip(sizes.last());
+            let (first, last) = span.map_or((0, 0), |(first, last)| (*first, *last));
             let sizes: Vec<String> = sizes.iter().map(ToString::to_string).collect();
-            format!("AND size IN ({})", sizes.join(", "))
+            // Most rows are smaller, which takes less time to see than whether
+            // they are in the list.
+            let sizes = sizes.join(", ");
+            format!("AND size BETWEEN {first} AND {last} AND size IN ({sizes})")
         }
     };
     format!(
