@@ -8,7 +8,7 @@ use rusqlite::{CachedStatement, Connection, Transaction, params};
 use super::records::{FaultRecord, FolderListing, Record};
 use super::rows::{blob, signed, unsigned};
 use super::scans::{self, ScanCounters};
-use super::{ScanState, summary};
+use super::{RunningCount, ScanState, summary};
 use crate::model::{FolderId, RootId, ScanId, Timestamp};
 
 /// Applies records to one transaction.
@@ -21,12 +21,17 @@ pub(super) struct Applier<'t> {
     learned: results::Statements<'t>,
     /// Whether there is any fault that a success could clear.
     has_faults: bool,
+    /// Follows what happens to rows, where it can.
+    count: Option<&'t mut RunningCount>,
     sums: Sums,
 }
 
 impl<'t> Applier<'t> {
     /// Begins a batch.
-    pub(super) fn new(transaction: &'t Transaction<'t>) -> rusqlite::Result<Self> {
+    pub(super) fn new(
+        transaction: &'t Transaction<'t>,
+        count: Option<&'t mut RunningCount>,
+    ) -> rusqlite::Result<Self> {
         Ok(Self {
             transaction,
             insert_file: transaction.prepare_cached(listing::INSERT_FILE)?,
@@ -35,6 +40,7 @@ impl<'t> Applier<'t> {
             has_faults: transaction
                 .prepare_cached("SELECT EXISTS (SELECT 1 FROM faults)")?
                 .query_row([], |row| row.get(0))?,
+            count,
             sums: Sums::default(),
         })
     }
@@ -60,6 +66,7 @@ impl<'t> Applier<'t> {
         match record {
             Record::Listed(listing) => self.apply_listing(listing),
             Record::Part(part, volume) => {
+                self.spoil_count();
                 self.transaction
                     .prepare_cached("UPDATE folders SET volume = ?2 WHERE id = ?1")?
                     .execute(params![part.folder.0, volume.0])?;
@@ -74,13 +81,21 @@ impl<'t> Applier<'t> {
         }
     }
 
+    /// Something happens to rows that the count does not follow.
+    fn spoil_count(&mut self) {
+        if let Some(count) = &mut self.count {
+            count.spoil();
+        }
+    }
+
     /// Flags a live file removed; returns the size it had.
     fn remove_file(
-        &self,
+        &mut self,
         scan: ScanId,
         folder: FolderId,
         name: &[u8],
     ) -> rusqlite::Result<Option<u64>> {
+        self.spoil_count();
         self.clear_fault(folder, name)?;
         let mut statement = self.transaction.prepare_cached(
             "UPDATE files SET removed_in = ?3

@@ -50,7 +50,7 @@ pub use candidates::{Candidates, HashClass, Selection, WorkCopy, WorkName};
 pub use error::CatalogError;
 pub use faults::{FaultCause, FaultEntry};
 pub use files::{FileEntry, FileFilter, FileList, Verdict};
-pub use groups::{Exclusion, GroupFilter, GroupList, Order, has_extension};
+pub use groups::{Exclusion, GroupFilter, GroupList, Order, RunningCount, has_extension};
 pub use lock::Lock;
 pub use lookup::{Known, Lookup};
 pub use open::{Durability, Exclusive, ReadOnly, own_files};

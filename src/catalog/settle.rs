@@ -94,7 +94,9 @@ impl WriterHandle {
         state: ScanState,
         stage: Stage,
     ) -> Result<(), CatalogError> {
-        self.run(move |transaction| Ok(scans::set_state(transaction, scan, state, stage)?))
+        self.run_beside_files(move |transaction| {
+            Ok(scans::set_state(transaction, scan, state, stage)?)
+        })
     }
 
     /// Registers a volume met during a scan.
@@ -102,7 +104,9 @@ impl WriterHandle {
         &self,
         volume: super::VolumeRow,
     ) -> Result<crate::model::VolumeId, CatalogError> {
-        self.run(move |transaction| Ok(super::roots::upsert_volume(transaction, &volume)?))
+        self.run_beside_files(move |transaction| {
+            Ok(super::roots::upsert_volume(transaction, &volume)?)
+        })
     }
 
     /// Lets names first seen by `scans` inherit probe and digest from another

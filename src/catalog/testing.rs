@@ -12,8 +12,8 @@ use tempfile::TempDir;
 use super::rows;
 use super::{
     Exclusive, FileChange, FileOutcome, FileResult, FileState, FolderListing, FolderPaths,
-    ListingCounts, NameRange, NewFolder, NewScan, PartListing, ReadOnly, Record, SHORT, VolumeRow,
-    Writer, WriterHandle,
+    GroupFilter, GroupList, ListingCounts, NameRange, NewFolder, NewScan, PartListing, ReadOnly,
+    Record, RunningCount, SHORT, VolumeRow, Writer, WriterHandle,
 };
 use crate::model::{
     Algorithm, Digest, FileMeta, FolderId, Probe, RootId, ScanId, Summary, Totals, VolumeId,
@@ -74,7 +74,8 @@ impl TestFile<'_> {
         }
     }
 
-    fn change(&self, replaces: Option<u64>) -> FileChange {
+    /// As a listing would see it, beside a row of this size, or one that is gone.
+    fn change(&self, replaces: Option<u64>, returns: bool) -> FileChange {
         FileChange {
             name: Path::new(self.path).file_name().unwrap().to_owned(),
             meta: FileMeta {
@@ -88,7 +89,7 @@ impl TestFile<'_> {
             ino: self.ino,
             keeps_digest: false,
             replaces,
-            returns: replaces.is_none(),
+            returns,
             sample: None,
         }
     }
@@ -179,6 +180,20 @@ impl Bed {
         let folders = run.list(self, files);
         run.read(&folders, files);
         run.complete(self)
+    }
+
+    /// Adds files as [`Bed::scan`] does, and gives what the writer counted.
+    pub(super) fn scan_and_count(
+        &self,
+        root: &str,
+        files: &[TestFile<'_>],
+    ) -> Option<RunningCount> {
+        let run = Run::start(self, "uuid:1", root);
+        let folders = run.list(self, files);
+        run.read(&folders, files);
+        let count = run.handle.flush_and_count().unwrap();
+        run.complete(self);
+        count
     }
 
     /// Flags folders and files of a root removed.
@@ -299,17 +314,17 @@ impl Run {
                 };
                 ids.insert(child.clone(), id);
             }
-            let mut known: BTreeMap<OsString, u64> = BTreeMap::new();
+            let mut known: BTreeMap<OsString, Option<u64>> = BTreeMap::new();
             reader
                 .files_of(listing.files.folder, NameRange::default(), |row| {
-                    if !row.removed {
-                        known.insert(row.name.to_owned(), row.state.size);
-                    }
+                    let size = (!row.removed).then_some(row.state.size);
+                    known.insert(row.name.to_owned(), size);
                 })
                 .unwrap();
             for file in files.iter().filter(|file| &file.folder() == path) {
                 let name = Path::new(file.path).file_name().unwrap();
-                let change = file.change(known.get(name).copied());
+                let row = known.get(name).copied();
+                let change = file.change(row.flatten(), row == Some(None));
                 listing.files.changes.push(change);
             }
             self.send(Record::Listed(Box::new(listing)));
@@ -348,7 +363,10 @@ impl Run {
     }
 
     fn complete(self, bed: &Bed) -> ScanId {
-        self.handle.flush().unwrap();
+        if let Some(count) = self.handle.flush_and_count().unwrap() {
+            // Compares it with the rows.
+            GroupList::build_counted(bed.reader(), GroupFilter::default(), Some(count)).unwrap();
+        }
         let totals = Totals {
             undetermined: bed.reader().undetermined().unwrap(),
             ..Totals::default()

@@ -13,6 +13,7 @@ use rusqlite::{Connection, Transaction};
 
 use super::apply::Applier;
 use super::backlog::Backlog;
+use super::groups::RunningCount;
 use super::lock::Lock;
 use super::records::Record;
 use super::wal::{Pause, Wal};
@@ -33,13 +34,21 @@ const CHECKPOINT: Duration = Duration::from_secs(7);
 /// than the record itself. One that rests for a moment finds several.
 const REST: Duration = Duration::from_micros(2_000);
 
+type Work = Box<dyn FnOnce(&Transaction<'_>) -> Result<(), CatalogError> + Send>;
+
 /// A task that runs on the write connection, in a transaction of its own.
-type Task = Box<dyn FnOnce(&Transaction<'_>) -> Result<(), CatalogError> + Send>;
+struct Task {
+    run: Work,
+    /// Whether it may do something to rows of files.
+    touches_files: bool,
+}
 
 enum Message {
     Record(Record),
     Task(Task, Sender<Result<(), CatalogError>>),
     Flush(Sender<()>),
+    /// Asks for the count of what was written, which ends with it.
+    Count(Sender<Option<RunningCount>>),
     /// A stage ended.
     Checkpoint(Pause),
     /// Not left to the channel's end: a worker stuck in the kernel keeps its
@@ -91,10 +100,12 @@ impl Writer {
     ) -> Result<Self, CatalogError> {
         let path = catalog.path().to_owned();
         let (connection, lock) = catalog.into_parts();
-        let highest: i64 =
-            connection.query_row("SELECT coalesce(max(id), 0) FROM folders", [], |row| {
-                row.get(0)
-            })?;
+        let (highest, is_empty): (i64, bool) = connection.query_row(
+            "SELECT (SELECT coalesce(max(id), 0) FROM folders),
+                    NOT EXISTS (SELECT 1 FROM files)",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )?;
         let (sender, receiver) = bounded(CHANNEL);
         let (alive, died) = bounded(0);
         let busy = Arc::new(BusyTime::default());
@@ -104,7 +115,8 @@ impl Writer {
             .name("dupescan-writer".to_owned())
             .spawn(move || {
                 let (busy, backlog) = shared;
-                let batcher = Batcher::new(connection, batch_rows, batch_time, busy, backlog);
+                let mut batcher = Batcher::new(connection, batch_rows, batch_time, busy, backlog);
+                batcher.count = is_empty.then(RunningCount::new);
                 let ended = batcher.run(&receiver);
                 // In this order: who is told of the end finds no open channel.
                 drop(receiver);
@@ -166,6 +178,15 @@ impl WriterHandle {
         self.answer(&done)
     }
 
+    /// Returns when everything sent before is committed, with the count of all
+    /// rows if the catalog was empty in the beginning and nothing was done but
+    /// fill it.
+    pub fn flush_and_count(&self) -> Result<Option<RunningCount>, CatalogError> {
+        let (reply, count) = bounded(1);
+        self.post(Message::Count(reply))?;
+        self.answer(&count)
+    }
+
     /// Asks for a checkpoint if it would take a while; does not wait for it.
     pub fn checkpoint(&self, pause: Pause) -> Result<(), CatalogError> {
         self.post(Message::Checkpoint(pause))
@@ -177,13 +198,30 @@ impl WriterHandle {
         &self,
         task: impl FnOnce(&Transaction<'_>) -> Result<T, CatalogError> + Send + 'static,
     ) -> Result<T, CatalogError> {
+        self.run_task(true, task)
+    }
+
+    /// As [`WriterHandle::run`], for a task that leaves all files alone.
+    pub(super) fn run_beside_files<T: Send + 'static>(
+        &self,
+        task: impl FnOnce(&Transaction<'_>) -> Result<T, CatalogError> + Send + 'static,
+    ) -> Result<T, CatalogError> {
+        self.run_task(false, task)
+    }
+
+    fn run_task<T: Send + 'static>(
+        &self,
+        touches_files: bool,
+        task: impl FnOnce(&Transaction<'_>) -> Result<T, CatalogError> + Send + 'static,
+    ) -> Result<T, CatalogError> {
         let (value_in, value_out) = bounded(1);
         let (reply, done) = bounded(1);
-        let task: Task = Box::new(move |transaction| {
+        let run = Box::new(move |transaction: &Transaction<'_>| {
             let value = task(transaction)?;
             // The caller waits below; the channel has room for this value.
             value_in.send(value).map_err(|_| CatalogError::WriterGone)
         });
+        let task = Task { run, touches_files };
         self.post(Message::Task(task, reply))?;
         self.answer(&done)??;
         value_out.recv().map_err(|_| CatalogError::WriterGone)
@@ -232,6 +270,8 @@ struct Batcher {
     results: usize,
     oldest: Option<Instant>,
     wal: Wal,
+    /// The count of a catalog that was empty in the beginning.
+    count: Option<RunningCount>,
     busy: Arc<BusyTime>,
     backlog: Arc<Backlog>,
     /// Whether the last message was a record, so that more will follow.
@@ -255,6 +295,7 @@ impl Batcher {
             results: 0,
             oldest: None,
             wal: Wal::new(CHECKPOINT),
+            count: None,
             busy,
             backlog,
             is_rush: false,
@@ -284,8 +325,15 @@ impl Batcher {
                 // A caller that stopped waiting is no reason to fail.
                 reply.send(()).ok();
             }
+            Message::Count(reply) => {
+                self.commit()?;
+                reply.send(self.count.take()).ok();
+            }
             Message::Task(task, reply) => {
                 self.commit()?;
+                if task.touches_files {
+                    self.count = None;
+                }
                 reply.send(self.run_task(task)).ok();
             }
             Message::Checkpoint(pause) => {
@@ -356,7 +404,8 @@ impl Batcher {
     fn commit(&mut self) -> Result<(), CatalogError> {
         if !self.pending.is_empty() {
             let transaction = self.connection.transaction()?;
-            Applier::new(&transaction)?.apply_all(&mut self.pending)?;
+            let count = self.count.as_mut();
+            Applier::new(&transaction, count)?.apply_all(&mut self.pending)?;
             transaction.commit()?;
             self.pending.clear();
             let rows = std::mem::take(&mut self.rows) + std::mem::take(&mut self.results);
@@ -368,7 +417,7 @@ impl Batcher {
 
     fn run_task(&mut self, task: Task) -> Result<(), CatalogError> {
         let transaction = self.connection.transaction()?;
-        task(&transaction)?;
+        (task.run)(&transaction)?;
         transaction.commit()?;
         self.wal.committed(1);
         Ok(())
@@ -470,10 +519,13 @@ mod tests {
         batcher.wal = Wal::new(Duration::from_millis(20));
         let (sender, receiver) = bounded(CHANNEL);
         let writer = std::thread::spawn(move || batcher.run(&receiver));
-        let task: Task = Box::new(|transaction| {
-            transaction.execute("UPDATE catalog SET created_at = 7", [])?;
-            Ok(())
-        });
+        let task = Task {
+            run: Box::new(|transaction| {
+                transaction.execute("UPDATE catalog SET created_at = 7", [])?;
+                Ok(())
+            }),
+            touches_files: false,
+        };
         let (reply, _done) = bounded(1);
         sender.send(Message::Task(task, reply)).unwrap();
         // Without its -wal a copy holds what a power cut would leave at worst.

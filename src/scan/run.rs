@@ -29,8 +29,9 @@ use super::summary::summarise;
 use super::throttle::Throttle;
 use super::timing::Timing;
 use crate::catalog::{
-    Candidates, CatalogError, Exclusive, FolderPaths, Pause, ReadOnly, Record, RootRow, ScanRow,
-    ScanState, Selection, Settled, Stage, WorkCopy, Writer, WriterHandle, own_files,
+    Candidates, CatalogError, Exclusive, FolderPaths, Pause, ReadOnly, Record, RootRow,
+    RunningCount, ScanRow, ScanState, Selection, Settled, Stage, WorkCopy, Writer, WriterHandle,
+    own_files,
 };
 use crate::fault::{Fault, Step};
 use crate::model::{RootId, ScanId, Summary, Timestamp, now_ns};
@@ -379,19 +380,19 @@ impl Run<'_> {
     fn settle(&mut self) -> Result<StageEnd, ScanError> {
         self.enter(Stage::Settle)?;
         let began = Instant::now();
-        self.writer.flush()?;
+        let count = self.writer.flush_and_count()?;
         self.writer.checkpoint(Pause::Last)?;
         events::stage_begin(self.shared.lead, Stage::Settle, None, None);
-        let ended = self.add_up().map(|()| StageEnd::Finished);
+        let ended = self.add_up(count).map(|()| StageEnd::Finished);
         self.timing.add_stage(Stage::Settle, began.elapsed());
         events::stage_end(self.shared.lead, Stage::Settle, began.elapsed(), &ended);
         ended
     }
 
-    fn add_up(&mut self) -> Result<(), ScanError> {
+    fn add_up(&mut self, count: Option<RunningCount>) -> Result<(), ScanError> {
         let summary = match self.reader()?.kept_summary()? {
             Some(kept) => kept,
-            None => self.timed_query(|run| summarise(run.reader()?))?,
+            None => self.timed_query(|run| summarise(run.reader()?, count))?,
         };
         let (cut_off, done) = self.scans.iter().partition(|scan| self.is_cut_off(**scan));
         self.writer.complete(done, summary.clone())?;

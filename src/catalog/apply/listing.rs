@@ -36,6 +36,9 @@ impl Applier<'_> {
     pub(super) fn apply_listing(&mut self, listing: &FolderListing) -> rusqlite::Result<()> {
         let PartListing { scan, folder, .. } = listing.files;
         self.mark_listed(listing)?;
+        if let Some(count) = &mut self.count {
+            count.begin_folder(folder, listing.volume);
+        }
         self.apply_part(&listing.files)?;
         self.insert_folders(listing)?;
         for gone in &listing.vanished_folders {
@@ -51,7 +54,8 @@ impl Applier<'_> {
     pub(super) fn apply_part(&mut self, part: &PartListing) -> rusqlite::Result<()> {
         for change in &part.changes {
             self.upsert_file(part, change)?;
-            self.count(part, change);
+            self.sum_up(part, change);
+            self.follow(change);
         }
         for name in &part.vanished {
             let gone = self.remove_file(part.scan, part.folder, blob(name))?;
@@ -121,7 +125,21 @@ impl Applier<'_> {
         Ok(())
     }
 
-    fn count(&mut self, part: &PartListing, change: &FileChange) {
+    /// Keeps the count in step with a row.
+    fn follow(&mut self, change: &FileChange) {
+        if let Some(count) = &mut self.count {
+            match change.keeps_digest || change.returns || change.replaces.is_some() {
+                true => count.spoil(),
+                false => count.added(
+                    change.meta.size,
+                    change.ino,
+                    change.sample.map(|sample| sample.hash),
+                ),
+            }
+        }
+    }
+
+    fn sum_up(&mut self, part: &PartListing, change: &FileChange) {
         let delta = self.sums.root(part.root);
         delta.bytes += signed(change.meta.size) - signed(change.replaces.unwrap_or(0));
         delta.files += i64::from(change.replaces.is_none());
@@ -174,6 +192,7 @@ impl Applier<'_> {
 
     /// Flags a vanished folder and everything below it.
     fn remove_subtree(&mut self, part: &PartListing, top: FolderId) -> rusqlite::Result<()> {
+        self.spoil_count();
         for folder in subtree(self.transaction, top)? {
             let (files, bytes): (i64, i64) = self
                 .transaction

@@ -107,7 +107,7 @@ impl Applier<'_> {
         let (size, mtime, ctime) = (signed(state.size), state.mtime_ns, state.ctime_ns);
         let ino = state.ino.map(u64::cast_signed);
         let statements = &mut self.learned;
-        match learned {
+        let stored = match learned {
             FileOutcome::Probed { probe, racy } => statements.probed.execute(params![
                 folder.0, name, size, mtime, ctime, ino, probe.0, racy
             ])?,
@@ -132,6 +132,12 @@ impl Applier<'_> {
             ])?,
             FileOutcome::Partly(_) | FileOutcome::Changed(_) | FileOutcome::Vanished => 0,
         };
+        if let Some(count) = &mut self.count {
+            match stored {
+                1 => count.learned(state.size, state.ino, learned),
+                _ => count.spoil(),
+            }
+        }
         if learned.is_racy() {
             signature::forget(self.transaction, folder)?;
         }
@@ -152,6 +158,7 @@ impl Applier<'_> {
         let FileOutcome::Changed(meta) = &result.outcome else {
             return Ok(());
         };
+        self.spoil_count();
         let state = &result.state;
         let changed = self
             .transaction

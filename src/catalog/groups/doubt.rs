@@ -14,6 +14,31 @@ pub(super) struct State {
     pub(super) is_settled: bool,
 }
 
+impl State {
+    /// A file of which nothing is known but its size.
+    pub(super) fn unread(size: i64) -> Self {
+        Self {
+            size,
+            probe: None,
+            has_digest: false,
+            is_settled: false,
+        }
+    }
+
+    /// A file that was hashed at first sight.
+    pub(super) fn digested(size: i64) -> Self {
+        Self {
+            has_digest: true,
+            ..Self::unread(size)
+        }
+    }
+
+    /// Whether not even a probe is known.
+    pub(super) fn is_unread(&self) -> bool {
+        !self.has_digest && self.probe.is_none()
+    }
+}
+
 /// One name in a class of files that may be equal. The lowest bit of its
 /// number says that this name leaves the class open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,9 +65,8 @@ impl Classes {
     /// one of them was not even probed, and those of its probe too, open
     /// while one was neither read nor settled.
     pub(super) fn of(&self, state: State, copy: u64) -> impl Iterator<Item = Class> {
-        let is_unread = !state.has_digest;
-        let by_size = (None, is_unread && state.probe.is_none());
-        let by_probe = (state.probe, is_unread && !state.is_settled);
+        let by_size = (None, state.is_unread());
+        let by_probe = (state.probe, !state.has_digest && !state.is_settled);
         let classes = [Some(by_size), state.probe.map(|_| by_probe)];
         classes
             .into_iter()

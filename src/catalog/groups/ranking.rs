@@ -61,6 +61,7 @@ impl Ranked {
 }
 
 /// The first groups of an order, or of what follows a group handed out before.
+#[derive(Clone)]
 pub(super) struct Ranking {
     order: Order,
     after: Option<Ranked>,
@@ -79,6 +80,12 @@ impl Ranking {
             groups: Vec::new(),
             is_cut: false,
         }
+    }
+
+    /// The same without groups.
+    #[cfg(debug_assertions)]
+    pub(super) fn emptied(&self) -> Self {
+        Self::new(self.order, self.after, self.most)
     }
 
     /// Reserves memory for the groups of this many names. It is taken up only

@@ -31,7 +31,7 @@ pub(super) struct Count<'a> {
 }
 
 /// What a count found out beside the ranking.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Counted {
     pub(super) totals: Totals,
     /// Whether something may be undetermined.
@@ -40,10 +40,10 @@ pub(super) struct Counted {
 
 /// One name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Entry {
-    key: Key,
-    size: i64,
-    copy: u64,
+pub(super) struct Entry {
+    pub(super) key: Key,
+    pub(super) size: i64,
+    pub(super) copy: u64,
 }
 
 /// Where one name lies; gathered only if a filter asks.
@@ -57,10 +57,21 @@ struct Mark {
 
 /// What was gathered from rows.
 #[derive(Default)]
-struct Gathered {
+pub(super) struct Gathered {
     entries: Vec<Entry>,
     marks: Vec<Mark>,
     classes: Vec<Class>,
+}
+
+impl Gathered {
+    /// Without places, which no filter asks for.
+    pub(super) fn of(entries: Vec<Entry>, classes: Vec<Class>) -> Self {
+        Self {
+            entries,
+            marks: Vec::new(),
+            classes,
+        }
+    }
 }
 
 impl Count<'_> {
@@ -80,14 +91,41 @@ impl Count<'_> {
         while let Some(part) = next {
             let room = self.room_beside(ranking);
             let empty = self.reserved(expected.min(room));
-            let (mut gathered, done) =
+            let (gathered, done) =
                 self.gather(readers, part, &classes, Sink::new(part, room, empty))?;
             let bytes = gathered.bytes();
-            counted.is_doubtful |= doubt::is_some_open(&mut gathered.classes);
-            self.walk(gathered, &mut counted.totals, ranking);
+            self.add(gathered, &mut counted, ranking);
             next = parts.next(done, bytes, self.room_beside(ranking));
         }
         Ok(counted)
+    }
+
+    /// Counts rows that were gathered while they were written, instead of
+    /// reading them.
+    pub(super) fn of_all(&self, gathered: Gathered, ranking: &mut Ranking) -> Counted {
+        let mut counted = Counted::default();
+        ranking.reserve(gathered.entries.len());
+        self.add(gathered, &mut counted, ranking);
+        counted
+    }
+
+    /// Every scan of every test counts twice.
+    #[cfg(debug_assertions)]
+    pub(super) fn check(
+        &self,
+        readers: &mut Readers,
+        counted: &Counted,
+        ranking: &Ranking,
+    ) -> Result<(), CatalogError> {
+        let mut again = ranking.emptied();
+        assert_eq!(&self.run(readers, &mut again)?, counted);
+        assert_eq!(again.finish(), ranking.clone().finish());
+        Ok(())
+    }
+
+    fn add(&self, mut gathered: Gathered, counted: &mut Counted, ranking: &mut Ranking) {
+        counted.is_doubtful |= doubt::is_some_open(&mut gathered.classes);
+        self.walk(gathered, &mut counted.totals, ranking);
     }
 
     /// The room that the groups found so far leave; never so little that the
