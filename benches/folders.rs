@@ -133,7 +133,7 @@ fn digest(content: u64) -> Digest {
 
 fn change(ino: u64, content: u64) -> FileChange {
     FileChange {
-        name: name(ino),
+        name: name(ino).as_os_str().into(),
         meta: FileMeta {
             size: size(content),
             allocated: size(content),

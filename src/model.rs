@@ -1,10 +1,15 @@
 //! The plain types that every layer shares: ids, file metadata, digests and
 //! duplicate groups. No I/O and no SQL.
 
+use std::ffi::OsStr;
 use std::fmt;
+use std::ops::Deref;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::{SystemTime, UNIX_EPOCH};
+
+use smallvec::SmallVec;
 
 /// Declares a newtype over the integer key of one table, so that a folder id
 /// can never be passed where a scan id is meant.
@@ -97,6 +102,36 @@ impl Digest {
 impl fmt::Debug for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.to_hex())
+    }
+}
+
+/// A name in a folder. Most are short enough to need no memory of their own: a
+/// scan makes one for every file on one thread and drops it on another.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileName(SmallVec<[u8; FileName::SHORT]>);
+
+impl FileName {
+    /// Bytes of a name that needs no memory of its own.
+    const SHORT: usize = 24;
+}
+
+impl From<&OsStr> for FileName {
+    fn from(name: &OsStr) -> Self {
+        Self(SmallVec::from_slice(name.as_bytes()))
+    }
+}
+
+impl Deref for FileName {
+    type Target = OsStr;
+
+    fn deref(&self) -> &OsStr {
+        OsStr::from_bytes(&self.0)
+    }
+}
+
+impl fmt::Debug for FileName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The catalog: writing rows, finding groups, streaming them.
 
+use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -91,7 +92,7 @@ fn write_rows(path: &Path) -> Result<(), CatalogError> {
 fn new_file(number: u64) -> FileChange {
     let time = 1_700_000_000_000_000_000 + number.cast_signed();
     FileChange {
-        name: format!("file{number:07}.dat").into(),
+        name: OsStr::new(&format!("file{number:07}.dat")).into(),
         meta: FileMeta {
             size: number % 5_000,
             allocated: 4_096,

@@ -61,7 +61,7 @@ fn list(folder: &mut Dir) -> u64 {
         }
     }
     let children = below.iter().map(|name| {
-        let child = folder.open_beneath([name], Links::Refuse);
+        let child = folder.open_beneath([&**name], Links::Refuse);
         list(&mut child.expect("the folder is there"))
     });
     files + children.sum::<u64>()

@@ -5,7 +5,9 @@ use std::ffi::OsString;
 
 use super::{Signature, Stage};
 use crate::fault::Fault;
-use crate::model::{Algorithm, Digest, FileMeta, FolderId, Probe, RootId, ScanId, VolumeId};
+use crate::model::{
+    Algorithm, Digest, FileMeta, FileName, FolderId, Probe, RootId, ScanId, VolumeId,
+};
 
 /// One thing learned.
 #[derive(Debug)]
@@ -174,7 +176,7 @@ pub struct NewFolder {
 #[derive(Debug)]
 pub struct FileChange {
     /// The file's name.
-    pub name: OsString,
+    pub name: FileName,
     /// Its metadata now.
     pub meta: FileMeta,
     /// Its inode, where the volume's inode numbers are stable.

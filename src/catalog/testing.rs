@@ -77,7 +77,7 @@ impl TestFile<'_> {
     /// As a listing would see it, beside a row of this size, or one that is gone.
     fn change(&self, replaces: Option<u64>, returns: bool) -> FileChange {
         FileChange {
-            name: Path::new(self.path).file_name().unwrap().to_owned(),
+            name: Path::new(self.path).file_name().unwrap().into(),
             meta: FileMeta {
                 size: self.size,
                 allocated: self.size,

@@ -1,6 +1,6 @@
 //! Reading the names in a folder.
 
-use std::ffi::{CStr, OsStr, OsString};
+use std::ffi::{CStr, OsStr};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 
@@ -8,12 +8,13 @@ use rustix::fs::FileType;
 
 use super::dir::Dir;
 use super::stat::EntryKind;
+use crate::model::FileName;
 
 /// One name in a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawEntry {
     /// The name, any bytes but NUL and `/`.
-    pub name: OsString,
+    pub name: FileName,
     /// The inode number that stands beside the name. A filesystem put together
     /// from others may give the file itself another one.
     pub ino_hint: u64,
@@ -26,7 +27,7 @@ impl RawEntry {
     fn new(name: &CStr, ino_hint: u64, file_type: FileType) -> Option<Self> {
         let name = name.to_bytes();
         (name != b"." && name != b"..").then(|| Self {
-            name: OsStr::from_bytes(name).to_os_string(),
+            name: OsStr::from_bytes(name).into(),
             ino_hint,
             kind_hint: EntryKind::from_hint(file_type),
         })
@@ -168,7 +169,7 @@ mod tests {
 
     use super::*;
 
-    fn names(dir: &mut Dir) -> BTreeSet<OsString> {
+    fn names(dir: &mut Dir) -> BTreeSet<FileName> {
         let entries = dir.read().unwrap();
         entries.map(|entry| entry.unwrap().name).collect()
     }
@@ -178,10 +179,10 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let expected: BTreeSet<_> = (1..=u8::MAX)
             .filter(|byte| *byte != b'/')
-            .map(|byte| OsStr::from_bytes(&[b'n', byte]).to_os_string())
+            .map(|byte| FileName::from(OsStr::from_bytes(&[b'n', byte])))
             .collect();
         for name in &expected {
-            drop(File::create(temp.path().join(name)).unwrap());
+            drop(File::create(temp.path().join(&**name)).unwrap());
         }
         let mut dir = Dir::open_root(temp.path()).unwrap();
         assert_eq!(names(&mut dir), expected);

@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::vec::IntoIter;
 
 use crate::catalog::{FileChange, FileState, KnownFile, ListingCounts};
+use crate::model::FileName;
 use crate::platform::Stat;
 
 /// The difference, as the writer needs it.
@@ -25,7 +26,7 @@ pub(super) struct Diff {
 /// Compares the files in scope (sorted by name) with the rows, which come one
 /// by one (sorted by name).
 pub(super) struct Comparison<'a> {
-    files: Peekable<IntoIter<(OsString, Stat)>>,
+    files: Peekable<IntoIter<(FileName, Stat)>>,
     /// Rows of these names (sorted) are left alone.
     unsure: &'a [OsString],
     /// The device whose inode numbers identify files.
@@ -36,7 +37,7 @@ pub(super) struct Comparison<'a> {
 
 impl<'a> Comparison<'a> {
     pub(super) fn new(
-        files: Vec<(OsString, Stat)>,
+        files: Vec<(FileName, Stat)>,
         unsure: &'a [OsString],
         stable_dev: Option<u64>,
         ignore_ctime: bool,
@@ -58,7 +59,7 @@ impl<'a> Comparison<'a> {
         {
             self.add(name, &stat, None);
         }
-        match self.files.next_if(|(name, _)| name == row.name) {
+        match self.files.next_if(|(name, _)| **name == *row.name) {
             Some((name, stat)) => self.add(name, &stat, Some(row)),
             None => self.diff.pass_over(row, self.unsure),
         }
@@ -72,7 +73,7 @@ impl<'a> Comparison<'a> {
         self.diff
     }
 
-    fn add(&mut self, name: OsString, stat: &Stat, row: Option<&KnownFile<'_>>) {
+    fn add(&mut self, name: FileName, stat: &Stat, row: Option<&KnownFile<'_>>) {
         let ino = (self.stable_dev == Some(stat.dev)).then_some(stat.meta.ino);
         self.diff.add(name, stat, ino, row, self.ignore_ctime);
     }
@@ -102,7 +103,7 @@ impl Diff {
 
     fn add(
         &mut self,
-        name: OsString,
+        name: FileName,
         stat: &Stat,
         ino: Option<u64>,
         row: Option<&KnownFile<'_>>,
@@ -173,6 +174,8 @@ impl Change {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
+
     use super::*;
     use crate::model::FileMeta;
     use crate::platform::EntryKind;
@@ -210,7 +213,7 @@ mod tests {
     }
 
     fn compare(
-        files: Vec<(OsString, Stat)>,
+        files: Vec<(FileName, Stat)>,
         unsure: &[OsString],
         rows: &[KnownFile<'_>],
         stable_dev: Option<u64>,
@@ -222,9 +225,9 @@ mod tests {
     }
 
     fn diff(files: &[(&str, Stat)], rows: &[KnownFile<'_>], ignore_ctime: bool) -> Diff {
-        let files: Vec<(OsString, Stat)> = files
+        let files: Vec<(FileName, Stat)> = files
             .iter()
-            .map(|(name, stat)| ((*name).into(), *stat))
+            .map(|(name, stat)| (OsStr::new(*name).into(), *stat))
             .collect();
         compare(files, &[], rows, Some(DEV), ignore_ctime)
     }
@@ -287,14 +290,14 @@ mod tests {
             row("filtered", 1, 2, 3, 5),
             row("here", 1, 2, 3, 6),
         ];
-        let files = vec![(OsString::from("here"), stat(1, 2, 3, 6))];
+        let files = vec![(OsStr::new("here").into(), stat(1, 2, 3, 6))];
         let diff = compare(files, &["filtered".into()], &rows, Some(DEV), false);
         assert_eq!(diff.vanished, ["absent"]);
     }
 
     #[test]
     fn inodes_are_ignored_on_devices_without_stable_ones() {
-        let files = vec![(OsString::from("a"), stat(1, 2, 3, 99))];
+        let files = vec![(OsStr::new("a").into(), stat(1, 2, 3, 99))];
         let mut known = row("a", 1, 2, 3, 4);
         known.state.ino = None;
         let diff = compare(files, &[], &[known], None, false);

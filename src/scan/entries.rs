@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::scope::IgnoreChain;
 use super::shared::Shared;
+use crate::model::FileName;
 use crate::platform::{Dir, EntryKind, Links, OpenFile, RawEntry, Stat};
 
 /// What a folder holds. Entries that are neither (links, devices) are left
@@ -13,7 +14,7 @@ use crate::platform::{Dir, EntryKind, Links, OpenFile, RawEntry, Stat};
 #[derive(Default)]
 pub(super) struct Found {
     /// Files in scope.
-    pub(super) files: Vec<(OsString, Stat)>,
+    pub(super) files: Vec<(FileName, Stat)>,
     /// Handles of some of them, in the same order.
     pub(super) open: Vec<OpenFile>,
     /// Folders in scope, and whether a link leads there.
@@ -45,7 +46,7 @@ impl Examiner<'_> {
         &self,
         entry: RawEntry,
         found: &mut Found,
-    ) -> Result<(), (OsString, io::Error)> {
+    ) -> Result<(), (FileName, io::Error)> {
         let RawEntry {
             name,
             ino_hint,
@@ -55,11 +56,11 @@ impl Examiner<'_> {
             Some(EntryKind::Special) => return Ok(()),
             Some(EntryKind::Link) if !self.follows() => return Ok(()),
             Some(EntryKind::Folder) => {
-                self.add_folder(name, false, found);
+                self.add_folder(&name, false, found);
                 return Ok(());
             }
             Some(EntryKind::File) if !self.admits(&name, false) => {
-                found.unsure_files.push(name);
+                found.unsure_files.push(name.to_os_string());
                 return Ok(());
             }
             Some(EntryKind::File) if self.may_open(ino_hint, found) => {
@@ -76,7 +77,7 @@ impl Examiner<'_> {
         match self.look_at(&name) {
             Ok(None) => {}
             Ok(Some((stat, is_link))) => match stat.kind {
-                EntryKind::Folder => self.add_folder(name, is_link, found),
+                EntryKind::Folder => self.add_folder(&name, is_link, found),
                 EntryKind::File => {
                     self.add_file(name, stat, is_link, found);
                 }
@@ -111,16 +112,16 @@ impl Examiner<'_> {
         }
     }
 
-    fn add_folder(&self, name: OsString, is_link: bool, found: &mut Found) {
-        if self.admits(&name, true) {
-            found.folders.push((name, is_link));
+    fn add_folder(&self, name: &OsStr, is_link: bool, found: &mut Found) {
+        if self.admits(name, true) {
+            found.folders.push((name.to_owned(), is_link));
         } else {
-            found.unsure_folders.push(name);
+            found.unsure_folders.push(name.to_owned());
         }
     }
 
     /// Takes a file in; `false` when it is left out.
-    fn add_file(&self, name: OsString, stat: Stat, is_link: bool, found: &mut Found) -> bool {
+    fn add_file(&self, name: FileName, stat: Stat, is_link: bool, found: &mut Found) -> bool {
         // A single file mounted over another says nothing about this folder.
         let is_mounted_over = !is_link && stat.mount != self.folder.mount;
         // Without an inode to know it by, a file that a link leads to would
@@ -133,7 +134,7 @@ impl Examiner<'_> {
         if is_admitted {
             found.files.push((name, stat));
         } else {
-            found.unsure_files.push(name);
+            found.unsure_files.push(name.to_os_string());
         }
         is_admitted
     }

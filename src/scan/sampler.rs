@@ -101,7 +101,7 @@ impl Sampler<'_> {
     fn name(&mut self, index: usize, change: &FileChange) {
         self.path_buffer.as_mut_os_string().clear();
         self.path_buffer.push(self.path);
-        self.path_buffer.push(&change.name);
+        self.path_buffer.push(&*change.name);
         self.context.set_path(&self.path_buffer);
         self.context.set_part(index);
     }
@@ -207,7 +207,7 @@ pub(super) fn probed_copies(
 
 fn copy_of(change: &FileChange, folder: FolderId, volume: VolumeId) -> WorkCopy {
     WorkCopy {
-        names: vec![(folder, change.name.clone())],
+        names: vec![(folder, change.name.to_os_string())],
         state: state_of(change),
         volume,
     }

@@ -310,7 +310,7 @@ fn has_names(dir: &mut Dir, known: &HashSet<OsString>) -> std::io::Result<bool> 
     let mut found = 0;
     let mut entries = dir.read()?;
     while let Some(entry) = entries.next().transpose()? {
-        if known.contains(&entry.name) {
+        if known.contains(&*entry.name) {
             found += 1;
             continue;
         }

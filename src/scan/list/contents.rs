@@ -2,6 +2,7 @@
 //! large folder are worked off in parts, so that memory grows with their names
 //! only.
 
+use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use crate::catalog::{
     NewFolder, PartListing, Record, Signature, Signer, WorkCopy,
 };
 use crate::fault::{Fault, FaultClass, Step};
-use crate::model::{FolderId, Probe, VolumeId, now_ns};
+use crate::model::{FileName, FolderId, Probe, VolumeId, now_ns};
 use crate::platform::{OpenFile, RawEntry, Volume};
 use crate::scan::access::{Access, is_racy, join};
 use crate::scan::diff::{Comparison, Diff};
@@ -191,7 +192,7 @@ impl Folder {
     fn compare(
         &self,
         parts: &Parts<'_>,
-        files: Vec<(std::ffi::OsString, crate::platform::Stat)>,
+        files: Vec<(FileName, crate::platform::Stat)>,
         unsure: &[std::ffi::OsString],
         range: NameRange<'_>,
     ) -> Result<Diff, CatalogError> {
@@ -348,7 +349,7 @@ impl Folder {
                 visit.context.progress(0);
             }
             if let Err((name, error)) = examiner.sort(entry, &mut found) {
-                let failure = examination_failure(parts, name, &error);
+                let failure = examination_failure(parts, &name, &error);
                 match failure.fault.class {
                     FaultClass::Vanished => continue,
                     class if class.is_retried() && !visit.is_last_attempt => {
@@ -499,13 +500,13 @@ fn remember(shared: &Shared, probed: Vec<(Probe, WorkCopy)>) {
     }
 }
 
-fn examination_failure(parts: &Parts<'_>, name: std::ffi::OsString, error: &io::Error) -> Failure {
+fn examination_failure(parts: &Parts<'_>, name: &OsStr, error: &io::Error) -> Failure {
     let item = parts.visit.item;
     Failure {
-        path: parts.path.join(&name),
+        path: parts.path.join(name),
         place: Place {
             folder: item.folder,
-            name,
+            name: name.to_owned(),
         },
         volume: item.volume,
         again: None,
