@@ -162,6 +162,31 @@ fn open_chunk_beneath(
     rustix::fs::openat2(dir, path, flags, Mode::empty(), resolve)
 }
 
+/// Opens `name`, unless something is mounted on it.
+#[cfg(target_os = "linux")]
+pub(super) fn open_on_mount(
+    dir: BorrowedFd<'_>,
+    name: &OsStr,
+    flags: OFlags,
+) -> rustix::io::Result<OwnedFd> {
+    let resolve = rustix::fs::ResolveFlags::NO_XDEV;
+    rustix::fs::openat2(dir, name, flags, Mode::empty(), resolve)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn open_on_mount(
+    _: BorrowedFd<'_>,
+    _: &OsStr,
+    _: OFlags,
+) -> rustix::io::Result<OwnedFd> {
+    Err(rustix::io::Errno::NOSYS)
+}
+
+/// Whether [`open_on_mount`] is to be had.
+pub(super) fn can_stay_on_mount() -> bool {
+    openat2_works()
+}
+
 #[cfg(not(target_os = "linux"))]
 fn open_chunk_beneath(_: BorrowedFd<'_>, _: &CStr, _: OFlags) -> rustix::io::Result<OwnedFd> {
     Err(rustix::io::Errno::NOSYS)

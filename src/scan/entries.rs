@@ -65,7 +65,7 @@ impl Examiner<'_> {
             }
             Some(EntryKind::File) if self.may_open(ino_hint, found) => {
                 // Whatever fails here is asked about by name.
-                if let Ok(file) = self.dir.open_entry(&name) {
+                if let Ok(file) = self.dir.open_entry(&name, self.folder.mount) {
                     if self.add_file(name, *file.opened_as(), false, found) {
                         found.open.push(file);
                     }

@@ -49,6 +49,9 @@ enum Met {
 /// The sizes met by all workers.
 pub(super) struct Sizes {
     shards: Vec<Mutex<HashMap<u64, Met>>>,
+    /// The small sizes that were met several times. Most files are of one, and
+    /// looking here takes a fraction of the time that a shard takes.
+    common: Vec<AtomicBool>,
     deferred: Mutex<Vec<WorkCopy>>,
     remembered: AtomicUsize,
     most: usize,
@@ -67,6 +70,7 @@ impl Sizes {
     fn bounded(options: &ScanOptions, most: usize) -> Self {
         Self {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            common: (0..=READ_AT_SIGHT).map(|_| AtomicBool::default()).collect(),
             deferred: Mutex::default(),
             remembered: AtomicUsize::new(0),
             most,
@@ -88,7 +92,7 @@ impl Sizes {
         if size < self.smallest || size > self.largest {
             return Meeting::Leave;
         }
-        if !self.all {
+        if !self.all && !self.is_common(size) {
             let mut shard = lock(&self.shards[shard_of(size)]);
             match shard.entry(size) {
                 Entry::Vacant(free) => {
@@ -114,7 +118,7 @@ impl Sizes {
                         return self.next(is_linked, || copy);
                     }
                     at_sight @ Met::OneAtSight => *at_sight = Met::Several,
-                    Met::Several => {}
+                    Met::Several => self.set_common(size),
                 },
             }
         }
@@ -127,6 +131,24 @@ impl Sizes {
             return Meeting::Leave;
         }
         Meeting::ReadNow
+    }
+
+    /// Whether a size is known to have been met several times. Not knowing it
+    /// yet does no harm.
+    fn is_common(&self, size: u64) -> bool {
+        let known = usize::try_from(size)
+            .ok()
+            .and_then(|size| self.common.get(size));
+        known.is_some_and(|known| known.load(Ordering::Relaxed))
+    }
+
+    fn set_common(&self, size: u64) {
+        let known = usize::try_from(size)
+            .ok()
+            .and_then(|size| self.common.get(size));
+        if let Some(known) = known {
+            known.store(true, Ordering::Relaxed);
+        }
     }
 
     /// Whether the first file of this size is read at once.

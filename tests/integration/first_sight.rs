@@ -58,6 +58,21 @@ fn what_cannot_be_opened_is_listed_and_told() {
     assert_eq!(faults, 1);
 }
 
+#[test]
+fn a_file_mounted_over_another_is_no_part_of_the_tree() {
+    let env = tree();
+    env.file("tree/b/covered", "what is below")
+        .file("elsewhere", "00000001");
+    let script = "mount --bind elsewhere tree/b/covered && $DUPESCAN scan tree --workers 1";
+    let Some(run) = env.run_with_mounts(script) else {
+        skip!("mounting is not permitted");
+    };
+    run.ok();
+    let stored: i64 = env.sql("SELECT count(*) FROM live_files WHERE path LIKE '%/covered'");
+    assert_eq!(stored, 0);
+    assert_eq!(env.groups().len(), MANY - 1);
+}
+
 /// Sizes enough for a tree to count as large, so that small files are read
 /// before a second one of their size is met.
 const MANY_SIZES: usize = 700;

@@ -146,7 +146,9 @@ impl<'c> Reading<'c> {
             &mut desk.results,
             || Item::alone(self.class.size, copy),
         )?;
-        file.advise_sequential();
+        if self.class.size > CHUNK as u64 {
+            file.advise_sequential();
+        }
         Some(Member::new(copy, file, part, path))
     }
 
