@@ -26,6 +26,9 @@ const CHANNEL: usize = 4_096;
 /// other; results lie scattered, so that each is a page to be written, and the
 /// fewer transactions the fewer pages.
 const RESULTS_PER_ROW: usize = 4;
+/// How much longer a batch of results may wait for more that holds as many as a
+/// batch has rows: what comes so fast is soon learned again, if it is lost.
+const PATIENCE_IN_A_RUSH: u32 = 4;
 /// With synchronous=NORMAL only a checkpoint makes commits survive a power
 /// cut. With the time that a checkpoint itself takes on a busy disk, less than
 /// 10 s of work can be lost to one.
@@ -378,9 +381,11 @@ impl Batcher {
 
     /// What falls due next, and when.
     fn due(&self) -> Option<(Instant, Due)> {
-        let commit = self
-            .oldest
-            .map(|since| (since + self.batch_time, Due::Commit));
+        let patience = match self.results >= self.batch_rows {
+            true => self.batch_time * PATIENCE_IN_A_RUSH,
+            false => self.batch_time,
+        };
+        let commit = self.oldest.map(|since| (since + patience, Due::Commit));
         let checkpoint = self.wal.due().map(|at| (at, Due::Checkpoint));
         let dues = [commit, checkpoint].into_iter().flatten();
         dues.min_by_key(|(at, _)| *at)
@@ -434,6 +439,7 @@ impl Drop for Batcher {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::{FileOutcome, FileResult, FileState};
     use crate::model::{Algorithm, ScanId};
 
     fn start(folder: &std::path::Path) -> Writer {
@@ -506,6 +512,34 @@ mod tests {
         sender.send(next).unwrap();
         assert!(batcher.next(&receiver).unwrap().is_some());
         assert!(batcher.pending.is_empty(), "it waits for a pause");
+    }
+
+    #[test]
+    fn many_results_wait_longer_for_more() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("catalog.db");
+        let catalog = Exclusive::open_or_create(&path, "scan", Algorithm::Sha256).unwrap();
+        let (connection, _lock) = catalog.into_parts();
+        let time = Duration::from_millis(250);
+        let mut batcher = Batcher::new(connection, 2, time, Arc::default(), Arc::default());
+        let mut waits = |results: usize| {
+            let name = |number: usize| (FolderId(1), number.to_string().into());
+            batcher
+                .add(Record::Files {
+                    scan: ScanId(1),
+                    bytes_read: 0,
+                    results: vec![FileResult {
+                        names: (0..results).map(name).collect(),
+                        state: FileState::default(),
+                        outcome: FileOutcome::Settled { racy: false },
+                    }],
+                })
+                .unwrap();
+            let (at, _) = batcher.due().unwrap();
+            at - batcher.oldest.unwrap()
+        };
+        assert_eq!(waits(1), time);
+        assert_eq!(waits(1), PATIENCE_IN_A_RUSH * time);
     }
 
     #[test]
