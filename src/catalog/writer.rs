@@ -28,7 +28,7 @@ const CHANNEL: usize = 4_096;
 const RESULTS_PER_ROW: usize = 4;
 /// How much longer a batch of results may wait for more that holds as many as a
 /// batch has rows: what comes so fast is soon learned again, if it is lost.
-const PATIENCE_IN_A_RUSH: u32 = 4;
+const PATIENCE_IN_A_RUSH: Duration = Duration::from_millis(750);
 /// With synchronous=NORMAL only a checkpoint makes commits survive a power
 /// cut. With the time that a checkpoint itself takes on a busy disk, less than
 /// 10 s of work can be lost to one.
@@ -382,7 +382,7 @@ impl Batcher {
     /// What falls due next, and when.
     fn due(&self) -> Option<(Instant, Due)> {
         let patience = match self.results >= self.batch_rows {
-            true => self.batch_time * PATIENCE_IN_A_RUSH,
+            true => self.batch_time + PATIENCE_IN_A_RUSH,
             false => self.batch_time,
         };
         let commit = self.oldest.map(|since| (since + patience, Due::Commit));
@@ -539,7 +539,7 @@ mod tests {
             at - batcher.oldest.unwrap()
         };
         assert_eq!(waits(1), time);
-        assert_eq!(waits(1), PATIENCE_IN_A_RUSH * time);
+        assert_eq!(waits(1), time + PATIENCE_IN_A_RUSH);
     }
 
     #[test]

@@ -17,7 +17,8 @@ pub struct Limits {
     pub queue_per_worker: usize,
     /// File rows in one transaction of the writer.
     pub batch_rows: usize,
-    /// Longest time that a row waits for its transaction to be committed.
+    /// Longest time that a row waits for its transaction to be committed; thousands
+    /// of results may wait a little longer for more.
     pub batch_time: Duration,
     /// An item without progress for this long becomes a dead letter.
     pub item_timeout: Duration,

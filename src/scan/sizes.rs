@@ -16,6 +16,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::options::ScanOptions;
 use crate::catalog::WorkCopy;
+use crate::model::VolumeId;
 
 /// Sets, so that workers seldom wait for each other.
 const SHARDS: usize = 61;
@@ -41,9 +42,23 @@ enum Met {
     /// One copy, not read yet.
     One(Box<WorkCopy>),
     /// One copy, which is being read or was.
-    OneAtSight,
+    OneAtSight(Identity),
     /// Several; none waits.
     Several,
+}
+
+/// What tells a copy of a known size from others: without a stable inode nothing
+/// does.
+#[derive(Clone, Copy)]
+struct Identity {
+    volume: VolumeId,
+    ino: Option<u64>,
+}
+
+impl Identity {
+    fn is_of(&self, copy: &WorkCopy) -> bool {
+        self.ino.is_some() && (self.volume, self.ino) == (copy.volume, copy.state.ino)
+    }
 }
 
 /// The sizes met by all workers.
@@ -97,7 +112,9 @@ impl Sizes {
             match shard.entry(size) {
                 Entry::Vacant(free) => {
                     if !is_linked && self.reads_at_sight(size) {
-                        free.insert(Met::OneAtSight);
+                        let WorkCopy { volume, state, .. } = copy();
+                        let ino = state.ino;
+                        free.insert(Met::OneAtSight(Identity { volume, ino }));
                         return Meeting::ReadNow;
                     }
                     if self.has_room() {
@@ -117,7 +134,15 @@ impl Sizes {
                         }
                         return self.next(is_linked, || copy);
                     }
-                    at_sight @ Met::OneAtSight => *at_sight = Met::Several,
+                    Met::OneAtSight(first) => {
+                        let copy = copy();
+                        // A folder that is listed again, or another way to it.
+                        if first.is_of(&copy) {
+                            return Meeting::ReadNow;
+                        }
+                        met.insert(Met::Several);
+                        return self.next(is_linked, || copy);
+                    }
                     Met::Several => self.set_common(size),
                 },
             }
@@ -162,11 +187,12 @@ impl Sizes {
         let size = copy.state.size;
         let mut shard = lock(&self.shards[shard_of(size)]);
         match shard.get_mut(&size) {
-            Some(alone @ Met::OneAtSight) => {
+            Some(alone @ Met::OneAtSight(_)) => {
                 if self.has_room() {
                     *alone = Met::One(Box::new(copy));
                 }
             }
+            Some(Met::One(first)) if first.is_same_file(&copy) => first.names.extend(copy.names),
             _ => self.defer(copy),
         }
     }
@@ -218,7 +244,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(super) mod tests {
     use super::*;
     use crate::catalog::FileState;
-    use crate::model::{FolderId, VolumeId};
+    use crate::model::FolderId;
 
     /// A copy of that name, size and inode.
     pub(in crate::scan) fn copy(name: &str, size: u64, ino: Option<u64>) -> WorkCopy {
@@ -332,6 +358,21 @@ pub(super) mod tests {
         sizes.take_back(copy("late", 13, Some(13)));
         let expected = ["first", "late"].map(|name| vec![name.to_owned()]);
         assert_eq!(names(sizes.take_deferred()), Some(expected.to_vec()));
+    }
+
+    #[test]
+    fn one_that_is_met_again_at_sight_is_still_alone() {
+        let sizes = of_a_large_tree();
+        for name in ["file", "by a link"] {
+            assert_eq!(meet(&sizes, name, 10, 1, false), Meeting::ReadNow);
+        }
+        for name in ["file", "by a link"] {
+            sizes.take_back(copy(name, 10, Some(1)));
+        }
+        assert_eq!(names(sizes.take_deferred()), Some(vec![]));
+        assert_eq!(meet(&sizes, "second", 10, 2, false), Meeting::ReadNow);
+        let both = ["file", "by a link"].map(str::to_owned).to_vec();
+        assert_eq!(names(sizes.take_deferred()), Some(vec![both]));
     }
 
     #[test]

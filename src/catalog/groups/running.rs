@@ -181,7 +181,7 @@ impl Rows {
 }
 
 /// The last state of every copy that was not added with its digest; `None` where
-/// one seems to have been read twice.
+/// that cannot be told of one.
 fn states(mut news: Vec<News>) -> Option<Vec<(u64, State)>> {
     // What was learned of a copy stays in its order.
     news.par_sort_by_key(|news| news.copy);
@@ -191,25 +191,33 @@ fn states(mut news: Vec<News>) -> Option<Vec<(u64, State)>> {
         .collect()
 }
 
+/// The state of a copy all of whose names are in the same one; `None` where they
+/// are not, because the copy changed or its inode was used again.
 fn state(news: &[News]) -> Option<State> {
     let mut state = State::unread(news[0].size);
-    let (mut names, mut digests) = (0, Vec::new());
+    let (mut names, mut probes, mut digests, mut settled) = (0, Vec::new(), Vec::new(), 0);
     for News { what, .. } in news {
         match what {
             What::Added(probe) => {
                 names += 1;
-                state.probe = state.probe.or(*probe);
+                probes.extend(probe);
             }
-            What::Probed(probe) => state.probe = Some(*probe),
-            What::Settled => state.is_settled = true,
-            What::Digested(key) => digests.push(key),
+            What::Probed(probe) => probes.push(*probe),
+            What::Settled => settled += 1,
+            What::Digested(key) => digests.push(*key),
         }
     }
+    state.probe = probes.first().copied();
     state.has_digest = !digests.is_empty();
-    // Each name learns the digest of its copy once. One that was added with it
-    // learns nothing more.
-    let is_once = digests.len() <= names && digests.windows(2).all(|two| two[0] == two[1]);
-    (names > 0 && is_once).then_some(state)
+    state.is_settled = settled > 0;
+    // Each name learns the same, once. One that was added with a digest learns
+    // nothing more.
+    let learned = [probes.len(), digests.len(), settled];
+    let is_common = names > 0 && learned.iter().all(|count| [0, names].contains(count));
+    let is_one = probes.windows(2).all(|two| two[0] == two[1])
+        && digests.windows(2).all(|two| two[0] == two[1])
+        && news.iter().all(|news| news.size == state.size);
+    (is_common && is_one).then_some(state)
 }
 
 #[cfg(test)]
@@ -303,6 +311,11 @@ mod tests {
         for byte in [3, 3] {
             digested_twice.learned(100, Some(1), &digested(byte));
         }
+        let mut of_two_sizes = count();
+        of_two_sizes.added(200, Some(1), None);
+        let mut known_by_one_name = count();
+        let probe = SampleHash::Probe(Probe(7));
+        known_by_one_name.added(100, Some(1), Some(probe));
         let mut of_two_minds = count();
         of_two_minds.added(100, Some(1), None);
         for byte in [3, 4] {
@@ -321,6 +334,8 @@ mod tests {
             without_inode,
             vanished,
             digested_twice,
+            of_two_sizes,
+            known_by_one_name,
             of_two_minds,
             read_again,
             full,
