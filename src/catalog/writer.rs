@@ -330,7 +330,8 @@ impl Batcher {
             }
             Message::Count(reply) => {
                 self.commit()?;
-                reply.send(self.count.take()).ok();
+                let count = self.count.take().filter(RunningCount::is_kept);
+                reply.send(count).ok();
             }
             Message::Task(task, reply) => {
                 self.commit()?;

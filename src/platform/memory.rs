@@ -1,8 +1,20 @@
-//! What happens when there is no memory left. Rust's own answer is to abort,
-//! with a core dump and no word for the user.
+//! What happens when there is no memory left: Rust's own answer is to abort,
+//! with a core dump and no word for the user. And giving back what is free.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
+
+/// Gives memory that is free back to the system, where the allocator keeps it
+/// otherwise for as long as the program runs.
+pub fn give_back_memory() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        unsafe extern "C" {
+            safe fn malloc_trim(pad: usize) -> std::ffi::c_int;
+        }
+        malloc_trim(0);
+    }
+}
 
 /// The system's allocator, with a last word of the program's own.
 #[derive(Debug)]

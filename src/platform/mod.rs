@@ -29,7 +29,7 @@ pub use dir::{Dir, Links};
 pub use disk::says_it_turns;
 pub use file::{Extent, OpenFile};
 pub use listing::{Entries, RawEntry};
-pub use memory::Allocator;
+pub use memory::{Allocator, give_back_memory};
 pub use priority::lower_priority;
 pub use sha256::{Sha256Block, Sha256Message, Sha256State, sha256_at_once, sha256_compress_all};
 pub use stat::{EntryKind, FileId, Stat};

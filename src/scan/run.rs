@@ -35,7 +35,9 @@ use crate::catalog::{
 };
 use crate::fault::{Fault, Step};
 use crate::model::{RootId, ScanId, Summary, Timestamp, now_ns};
-use crate::platform::{Dir, FileId, Links, VolumeTable, lower_priority, most_open_files};
+use crate::platform::{
+    Dir, FileId, Links, VolumeTable, give_back_memory, lower_priority, most_open_files,
+};
 
 /// Files that change while they are read get this many chances in one run.
 const PASSES: u32 = 3;
@@ -392,7 +394,14 @@ impl Run<'_> {
     fn add_up(&mut self, count: Option<RunningCount>) -> Result<(), ScanError> {
         let summary = match self.reader()?.kept_summary()? {
             Some(kept) => kept,
-            None => self.timed_query(|run| summarise(run.reader()?, count))?,
+            None => {
+                if count.is_none() {
+                    // All rows are about to be counted, which takes the most
+                    // memory of all, and the stages have left theirs behind.
+                    give_back_memory();
+                }
+                self.timed_query(|run| summarise(run.reader()?, count))?
+            }
         };
         let (cut_off, done) = self.scans.iter().partition(|scan| self.is_cut_off(**scan));
         self.writer.complete(done, summary.clone())?;

@@ -71,6 +71,11 @@ impl RunningCount {
         self.rows = None;
     }
 
+    /// Whether it follows still.
+    pub(in crate::catalog) fn is_kept(&self) -> bool {
+        self.rows.is_some()
+    }
+
     /// The rows of a folder on `volume` follow, all of them. One that was listed
     /// before may have rows already.
     pub(in crate::catalog) fn begin_folder(&mut self, folder: FolderId, volume: VolumeId) {
