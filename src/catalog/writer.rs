@@ -26,8 +26,9 @@ const CHANNEL: usize = 4_096;
 /// other; results lie scattered, so that each is a page to be written, and the
 /// fewer transactions the fewer pages.
 const RESULTS_PER_ROW: usize = 4;
-/// How much longer a batch of results may wait for more that holds as many as a
-/// batch has rows: what comes so fast is soon learned again, if it is lost.
+/// So many results are a rush, and may wait longer for more: what comes so fast
+/// is soon learned again, if it is lost.
+const RUSH: usize = 5_000;
 const PATIENCE_IN_A_RUSH: Duration = Duration::from_millis(750);
 /// With synchronous=NORMAL only a checkpoint makes commits survive a power
 /// cut. With the time that a checkpoint itself takes on a busy disk, less than
@@ -382,7 +383,7 @@ impl Batcher {
 
     /// What falls due next, and when.
     fn due(&self) -> Option<(Instant, Due)> {
-        let patience = match self.results >= self.batch_rows {
+        let patience = match self.results >= RUSH {
             true => self.batch_time + PATIENCE_IN_A_RUSH,
             false => self.batch_time,
         };
@@ -522,7 +523,8 @@ mod tests {
         let catalog = Exclusive::open_or_create(&path, "scan", Algorithm::Sha256).unwrap();
         let (connection, _lock) = catalog.into_parts();
         let time = Duration::from_millis(250);
-        let mut batcher = Batcher::new(connection, 2, time, Arc::default(), Arc::default());
+        let rows = RUSH;
+        let mut batcher = Batcher::new(connection, rows, time, Arc::default(), Arc::default());
         let mut waits = |results: usize| {
             let name = |number: usize| (FolderId(1), number.to_string().into());
             batcher
@@ -539,7 +541,7 @@ mod tests {
             let (at, _) = batcher.due().unwrap();
             at - batcher.oldest.unwrap()
         };
-        assert_eq!(waits(1), time);
+        assert_eq!(waits(RUSH - 1), time);
         assert_eq!(waits(1), time + PATIENCE_IN_A_RUSH);
     }
 
