@@ -118,14 +118,13 @@ impl Dir {
     /// mounted over another fails where the system can refuse it, which is less
     /// work than asking for the mount of every file.
     pub fn open_entry(&self, name: &OsStr, mount: Option<u64>) -> io::Result<OpenFile> {
-        let flags = FILE | Links::Refuse.open_flags();
-        if mount.is_none() || !resolve::can_stay_on_mount() {
+        if mount.is_none() || !resolve::openat2_works() {
             let fd = self.open_regular(name, Links::Refuse)?;
             let opened_as = stat::of_fd(&fd)?;
             return OpenFile::opened(fd, opened_as);
         }
         let name = plain_name(name)?;
-        let fd = open_quietly(flags, |flags| {
+        let fd = open_quietly(FILE | Links::Refuse.open_flags(), |flags| {
             resolve::open_on_mount(self.fd(), name, flags)
         })?;
         let opened_as = stat::of_file(&fd)?;

@@ -162,7 +162,7 @@ fn open_chunk_beneath(
     rustix::fs::openat2(dir, path, flags, Mode::empty(), resolve)
 }
 
-/// Opens `name`, unless something is mounted on it.
+/// Opens `name`, unless something is mounted on it; only where [`openat2_works`].
 #[cfg(target_os = "linux")]
 pub(super) fn open_on_mount(
     dir: BorrowedFd<'_>,
@@ -182,11 +182,6 @@ pub(super) fn open_on_mount(
     Err(rustix::io::Errno::NOSYS)
 }
 
-/// Whether [`open_on_mount`] is to be had.
-pub(super) fn can_stay_on_mount() -> bool {
-    openat2_works()
-}
-
 #[cfg(not(target_os = "linux"))]
 fn open_chunk_beneath(_: BorrowedFd<'_>, _: &CStr, _: OFlags) -> rustix::io::Result<OwnedFd> {
     Err(rustix::io::Errno::NOSYS)
@@ -195,7 +190,7 @@ fn open_chunk_beneath(_: BorrowedFd<'_>, _: &CStr, _: OFlags) -> rustix::io::Res
 /// Whether this system has `openat2` and its sandbox lets it through, asked
 /// once. Asking apart keeps a real `EPERM` of a folder from looking like a
 /// sandbox's.
-fn openat2_works() -> bool {
+pub(super) fn openat2_works() -> bool {
     use std::sync::OnceLock;
     static WORKS: OnceLock<bool> = OnceLock::new();
     *WORKS.get_or_init(|| {

@@ -143,7 +143,11 @@ impl Sizes {
                         met.insert(Met::Several);
                         return self.next(is_linked, || copy);
                     }
-                    Met::Several => self.set_common(size),
+                    Met::Several => {
+                        if let Some(known) = self.common(size) {
+                            known.store(true, Ordering::Relaxed);
+                        }
+                    }
                 },
             }
         }
@@ -158,22 +162,15 @@ impl Sizes {
         Meeting::ReadNow
     }
 
-    /// Whether a size is known to have been met several times. Not knowing it
-    /// yet does no harm.
-    fn is_common(&self, size: u64) -> bool {
-        let known = usize::try_from(size)
-            .ok()
-            .and_then(|size| self.common.get(size));
-        known.is_some_and(|known| known.load(Ordering::Relaxed))
+    /// Whether a small size is known to have been met several times; not knowing
+    /// it yet does no harm. `None` for other sizes.
+    fn common(&self, size: u64) -> Option<&AtomicBool> {
+        self.common.get(usize::try_from(size).ok()?)
     }
 
-    fn set_common(&self, size: u64) {
-        let known = usize::try_from(size)
-            .ok()
-            .and_then(|size| self.common.get(size));
-        if let Some(known) = known {
-            known.store(true, Ordering::Relaxed);
-        }
+    fn is_common(&self, size: u64) -> bool {
+        let known = self.common(size);
+        known.is_some_and(|known| known.load(Ordering::Relaxed))
     }
 
     /// Whether the first file of this size is read at once.

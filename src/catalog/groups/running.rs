@@ -35,7 +35,7 @@ struct Rows {
     numbers: CopyNumbers,
     /// One for each row that has a digest.
     entries: Vec<Entry>,
-    /// What was learned of rows that were added without one, in this order.
+    /// What was learned of rows that were added without one.
     news: Vec<News>,
 }
 
@@ -188,8 +188,7 @@ impl Rows {
 /// The last state of every copy that was not added with its digest; `None` where
 /// that cannot be told of one.
 fn states(mut news: Vec<News>) -> Option<Vec<(u64, State)>> {
-    // What was learned of a copy stays in its order.
-    news.par_sort_by_key(|news| news.copy);
+    news.par_sort_unstable_by_key(|news| news.copy);
     let copies = news.chunk_by(|a, b| a.copy == b.copy);
     copies
         .map(|news| Some((news[0].copy, state(news)?)))

@@ -30,7 +30,8 @@ pub(crate) struct LimitArgs {
     )]
     pub(crate) batch_rows: Option<String>,
 
-    /// Longest time until what was learned is saved, 1ms to 1m [default: 250ms]
+    /// Longest time until what was learned is saved, 1ms to 1m (thousands of results: up to
+    /// 0.75s more) [default: 250ms]
     #[arg(
         long,
         value_name = "TIME",
