@@ -29,6 +29,7 @@ mod presence;
 mod probe;
 mod probed;
 mod retry;
+mod roots;
 mod run;
 mod sampler;
 mod samples;

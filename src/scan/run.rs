@@ -1,13 +1,12 @@
 //! One run from the first folder to the summary: list, probe, hash, settle.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::ScanError;
-use super::access::{OpenRoot, OpenRoots, join};
+use super::access::join;
 use super::disks::Disks;
 use super::engine::{Engine, Findings, Source, StageEnd};
 use super::events;
@@ -18,10 +17,10 @@ use super::metrics::Metrics;
 use super::notice::Notice;
 use super::options::{Mode, ScanOptions};
 use super::plan::Plan;
-use super::presence::online_state;
 use super::probed::Probed;
+use super::roots::open_roots;
 use super::scope::Scope;
-use super::shared::{Shared, volume_row};
+use super::shared::Shared;
 use super::shutdown::Shutdown;
 use super::sizes::Sizes;
 use super::sources::{DeferredSource, ListSource, ProbeSource, Seeds};
@@ -29,15 +28,12 @@ use super::summary::summarise;
 use super::throttle::Throttle;
 use super::timing::Timing;
 use crate::catalog::{
-    Candidates, CatalogError, Exclusive, FolderPaths, Pause, ReadOnly, Record, RootRow,
-    RunningCount, ScanRow, ScanState, Selection, Settled, Stage, WorkCopy, Writer, WriterHandle,
-    own_files,
+    Candidates, CatalogError, Exclusive, FolderPaths, Pause, ReadOnly, Record, RunningCount,
+    ScanRow, ScanState, Selection, Settled, Stage, WorkCopy, Writer, WriterHandle, own_files,
 };
 use crate::fault::{Fault, Step};
-use crate::model::{RootId, ScanId, Summary, Timestamp, now_ns};
-use crate::platform::{
-    Dir, FileId, Links, VolumeTable, give_back_memory, lower_priority, most_open_files,
-};
+use crate::model::{ScanId, Summary, Timestamp, now_ns};
+use crate::platform::{FileId, VolumeTable, give_back_memory, lower_priority, most_open_files};
 
 /// Files that change while they are read get this many chances in one run.
 const PASSES: u32 = 3;
@@ -489,57 +485,6 @@ struct Closed {
     adopted: u64,
     summary: Option<Summary>,
     timing: Timing,
-}
-
-/// Opens every root that can be read; says which cannot. Roots that this run
-/// lists were examined before.
-fn open_roots(
-    catalog: &mut Exclusive,
-    plan: &Plan,
-    notify: &mut dyn FnMut(Notice),
-) -> Result<OpenRoots, ScanError> {
-    let volumes = VolumeTable::new();
-    let mut open = HashMap::new();
-    for root in catalog.roots()? {
-        let is_planned = plan.roots.iter().any(|planned| planned.root == root.id);
-        if is_planned {
-            let dir = Dir::open_root(&root.path).map_err(|error| ScanError::Offline {
-                path: root.path.clone(),
-                reason: error.to_string(),
-            })?;
-            open.insert(root.id, open_root(dir, &root, plan)?);
-            continue;
-        }
-        match online_state(&root, &volumes) {
-            Ok((dir, volume)) => {
-                let volume = catalog.register_volume(&volume_row(&volume))?;
-                catalog.rehome(root.id, volume)?;
-                open.insert(root.id, open_root(dir, &root, plan)?);
-            }
-            Err(_) if plan.refused.names(&root.path) => {}
-            Err(reason) => notify(Notice::PartnerOffline(root.path, reason)),
-        }
-    }
-    Ok(Arc::new(open))
-}
-
-fn open_root(dir: Dir, root: &RootRow, plan: &Plan) -> Result<OpenRoot, ScanError> {
-    let is_planned = |id: RootId| plan.roots.iter().any(|planned| planned.root == id);
-    let follows = root.follow || (is_planned(root.id) && plan.options.listing.follow_links);
-    let stat = dir.stat().map_err(|source| ScanError::Unreadable {
-        path: root.path.clone(),
-        source,
-    })?;
-    Ok(OpenRoot {
-        dir,
-        path: root.path.clone(),
-        links: if follows {
-            Links::Follow
-        } else {
-            Links::Refuse
-        },
-        dev: stat.dev,
-    })
 }
 
 /// How many files one worker may have open at once, so that all workers stay
