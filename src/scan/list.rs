@@ -2,6 +2,7 @@
 //! the writer what differs from the catalog.
 
 mod contents;
+mod reading;
 
 use std::ffi::OsStr;
 use std::io;

@@ -5,41 +5,38 @@
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use super::reading::{probed, remember};
 use super::{Folder, Stop, Visit, fault, read_ignores, send, visited};
 use crate::catalog::{
-    CatalogError, FileChange, FileState, FolderListing, KnownFolder, ListingCounts, NameRange,
-    NewFolder, PartListing, Record, Signature, Signer, WorkCopy,
+    CatalogError, FileState, FolderListing, KnownFolder, ListingCounts, NameRange, NewFolder,
+    PartListing, Record, Signature, Signer,
 };
 use crate::fault::{Fault, FaultClass, Step};
-use crate::model::{FileName, FolderId, Probe, VolumeId, now_ns};
-use crate::platform::{OpenFile, RawEntry, Volume};
+use crate::model::{FileName, FolderId, VolumeId, now_ns};
+use crate::platform::RawEntry;
 use crate::scan::access::{Access, is_racy, join};
 use crate::scan::diff::{Comparison, Diff};
 use crate::scan::entries::{Examiner, Found};
 use crate::scan::item::{Failure, FromParent, ItemReport, ListItem, Origin, Place};
 use crate::scan::pool::WorkerContext;
-use crate::scan::sampler::{Sampler, probed_copies};
 use crate::scan::samples::SampleReader;
 use crate::scan::scope::is_ignore_file;
-use crate::scan::shared::Shared;
 use crate::scan::subfolders::{self, Subfolder, Subfolders};
 
 /// A folder whose times are fresher than this may change again without their
 /// moving, and is listed again by a resume.
 const FRESH_NS: i64 = 3_000_000_000;
-/// Files that are kept open from the first look at them until they are read.
-const MOST_OPEN: usize = 256;
 /// Entries that are worked off at once.
 const PART: usize = 10_000;
 
 /// What the parts of a listing have in common.
-struct Parts<'a> {
-    visit: &'a Visit<'a>,
+pub(super) struct Parts<'a> {
+    pub(super) visit: &'a Visit<'a>,
     access: &'a Access,
-    path: &'a Path,
-    volume: VolumeId,
+    pub(super) path: &'a Path,
+    pub(super) volume: VolumeId,
     /// The device on which inode numbers identify files.
     stable_dev: Option<u64>,
     /// How many files may be opened while they are looked at.
@@ -138,21 +135,6 @@ impl Folder {
             _ => self.part(&parts, found, range, reader, &mut sum)?,
         };
         self.conclude(&parts, began, files, signature, &sum, report)
-    }
-
-    /// How many files are opened at first sight: none, unless most are read
-    /// anyway. Then the handle tells what asking by name would, and is there
-    /// already. Not where the catalog is: closing a handle of it would drop
-    /// SQLite's locks.
-    fn most_open(&self, visit: &Visit<'_>, volume: &Volume, reader: &SampleReader) -> usize {
-        let Visit { shared, item, .. } = visit;
-        let is_local = volume.stable_inodes && !volume.network;
-        let is_own = shared.own_folder == Some(self.stat.id());
-        let will_read = shared.sizes.is_some() && item.hung.is_none() && reader.reads_most();
-        match is_local && will_read && !is_own {
-            true => shared.files_at_once.min(MOST_OPEN),
-            false => 0,
-        }
     }
 
     /// The listing of a folder whose files are what its rows say: not one row
@@ -266,35 +248,6 @@ impl Folder {
             .access
             .catalog()
             .subfolders_of(parts.visit.item.folder)
-    }
-
-    /// Reads files that may be duplicates, in a first scan; returns how many
-    /// bytes.
-    fn read_files(
-        &self,
-        parts: &Parts<'_>,
-        reader: &mut SampleReader,
-        changes: &mut [FileChange],
-        open: Vec<OpenFile>,
-    ) -> u64 {
-        let visit = parts.visit;
-        let Some(sizes) = &visit.shared.sizes else {
-            return 0;
-        };
-        let sampler = Sampler {
-            shared: visit.shared,
-            context: visit.context,
-            dir: &self.dir,
-            links: self.links,
-            folder: visit.item.folder,
-            volume: parts.volume,
-            path: parts.path,
-            path_buffer: PathBuf::new(),
-            reader,
-            is_reading: visit.item.hung.is_none(),
-            hung: visit.item.hung.as_deref(),
-        };
-        sampler.sample_all(sizes, changes, open)
     }
 
     /// A folder that was listed under another path: rows that an earlier scan
@@ -483,20 +436,6 @@ fn send_part(parts: &Parts<'_>, report: &mut ItemReport, files: PartListing) {
     match shared.writer.send(record) {
         Ok(()) => remember(shared, probed),
         Err(error) => report.fatal = Some(error),
-    }
-}
-
-/// The copies of a part that are to be remembered once it was sent.
-fn probed(parts: &Parts<'_>, files: &PartListing) -> Vec<(Probe, WorkCopy)> {
-    match parts.visit.shared.open_memory() {
-        Some(_) => probed_copies(&files.changes, files.folder, parts.volume),
-        None => Vec::new(),
-    }
-}
-
-fn remember(shared: &Shared, probed: Vec<(Probe, WorkCopy)>) {
-    if let Some(memory) = shared.open_memory() {
-        memory.note_all(probed);
     }
 }
 
