@@ -47,15 +47,10 @@ pub(super) fn compress(states: &mut States, messages: &[&[Sha256Block]; LANES], 
     for at in 0..count {
         let before = state;
         let mut schedule = fetch(messages, at);
-        for word in 0..LANES {
-            round(&mut state, schedule[word], ROUND_CONSTANTS[word]);
-        }
-        for sixteen in 1..4 {
-            for word in 0..LANES {
-                extend(&mut schedule, word);
-                let constant = ROUND_CONSTANTS[sixteen * 16 + word];
-                round(&mut state, schedule[word], constant);
-            }
+        let (constants, _) = ROUND_CONSTANTS.as_chunks();
+        rounds::<false>(&mut state, &mut schedule, &constants[0]);
+        for constants in &constants[1..] {
+            rounds::<true>(&mut state, &mut schedule, constants);
         }
         for (word, before) in state.iter_mut().zip(before) {
             *word = _mm512_add_epi32(*word, before);
@@ -64,6 +59,27 @@ pub(super) fn compress(states: &mut States, messages: &[&[Sha256Block]; LANES], 
     for (words, vector) in states.0.iter_mut().zip(state) {
         store_words(words, vector);
     }
+}
+
+/// Sixteen rounds, with the words that the schedule holds or with the next ones.
+/// Written out, since the compiler makes a loop of a loop, and keeps the schedule
+/// in memory then.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn rounds<const EXTENDED: bool>(
+    state: &mut [__m512i; 8],
+    schedule: &mut [__m512i; 16],
+    constants: &[u32; 16],
+) {
+    macro_rules! one_after_the_other {
+        ($($word:literal)*) => {$(
+            if EXTENDED {
+                extend(schedule, $word);
+            }
+            round(state, schedule[$word], constants[$word]);
+        )*};
+    }
+    one_after_the_other!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
 }
 
 /// One round of every lane.
