@@ -26,7 +26,7 @@ mod volume_id;
 pub use buffer::AlignedBuffer;
 pub use descriptors::{make_room_for_files, most_open_files};
 pub use dir::{Dir, Links};
-pub use disk::says_it_turns;
+pub use disk::{read_ahead, says_it_turns};
 pub use file::{Extent, OpenFile};
 pub use listing::{Entries, RawEntry};
 pub use memory::{Allocator, give_back_memory};

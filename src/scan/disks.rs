@@ -11,9 +11,14 @@ use super::options::IoMode;
 use super::pool::WorkerContext;
 use super::samples::SampleReader;
 use crate::model::VolumeId;
+use crate::platform;
 
 /// The longest nap between two looks at a disk that is in use.
 const NAP: Duration = Duration::from_millis(2);
+/// Bytes read ahead of each file that keep a disk busy where several files are
+/// read at a time. What is read ahead of a file that turns out to differ is read
+/// in vain, and advice to the system doubles it.
+const FAR_AHEAD: u64 = 512 * 1024;
 
 /// The disks met in a run, by volume.
 #[derive(Debug)]
@@ -28,6 +33,8 @@ pub(super) struct Disks {
 struct Disk {
     /// Whether it says that it turns.
     says_it_turns: bool,
+    /// Whether the system reads much of a file before it is asked for.
+    reads_far_ahead: bool,
     /// Whether reads take as long as on one that does.
     is_slow: AtomicBool,
     is_in_use: AtomicBool,
@@ -54,13 +61,20 @@ impl Disks {
         }
     }
 
-    /// Gets to know the disk of a volume.
-    pub(super) fn meet(&self, volume: VolumeId, says_it_turns: bool) {
-        let disk = Arc::new(Disk {
-            says_it_turns,
-            ..Disk::default()
-        });
-        self.lock().entry(volume).or_insert(disk);
+    /// Gets to know the disk of a volume by its device number.
+    pub(super) fn meet(&self, volume: VolumeId, dev: u64) {
+        self.add(
+            volume,
+            Disk {
+                says_it_turns: platform::says_it_turns(dev).unwrap_or(false),
+                reads_far_ahead: platform::read_ahead(dev).is_some_and(|bytes| bytes >= FAR_AHEAD),
+                ..Disk::default()
+            },
+        );
+    }
+
+    fn add(&self, volume: VolumeId, disk: Disk) {
+        self.lock().entry(volume).or_insert_with(|| Arc::new(disk));
     }
 
     /// Notes what the reads of a worker tell about the disk of a volume.
@@ -109,6 +123,13 @@ impl Disks {
         }
     }
 
+    /// Whether the system is better not asked to read further ahead than it does
+    /// anyway.
+    pub(super) fn reads_far_ahead(&self, volume: VolumeId) -> bool {
+        let known = self.lock();
+        known.get(&volume).is_some_and(|disk| disk.reads_far_ahead)
+    }
+
     /// Waits until the disks of these volumes (sorted, so that nobody waits in
     /// a circle) may be read; at once for disks that do not seek. On shutdown
     /// it comes back with what it has.
@@ -141,11 +162,18 @@ mod tests {
     const DISK: VolumeId = VolumeId(1);
     const OTHER: VolumeId = VolumeId(2);
 
+    fn turning() -> Disk {
+        Disk {
+            says_it_turns: true,
+            ..Disk::default()
+        }
+    }
+
     #[test]
     fn a_disk_is_believed_to_turn_only_when_it_is_slow() {
         let disks = Disks::new(IoMode::Auto);
-        disks.meet(DISK, true);
-        disks.meet(OTHER, false);
+        disks.add(DISK, turning());
+        disks.add(OTHER, Disk::default());
         assert!(!disks.seeks(DISK));
         disks.note_slow(DISK);
         disks.note_slow(OTHER);
@@ -158,7 +186,7 @@ mod tests {
     fn the_user_decides() {
         for (mode, seeks) in [(IoMode::Ssd, false), (IoMode::Hdd, true)] {
             let disks = Disks::new(mode);
-            disks.meet(DISK, !seeks);
+            disks.add(DISK, if seeks { Disk::default() } else { turning() });
             disks.note_slow(DISK);
             assert_eq!(disks.seeks(DISK), seeks);
         }

@@ -83,8 +83,7 @@ impl Shared {
         }
         let id = self.writer.register_volume(volume_row(&volume))?;
         rows.insert(stat.dev, id);
-        let says_it_turns = crate::platform::says_it_turns(stat.dev);
-        self.disks.meet(id, says_it_turns.unwrap_or(false));
+        self.disks.meet(id, stat.dev);
         Ok(Ok((volume, id)))
     }
 

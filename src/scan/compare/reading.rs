@@ -146,7 +146,7 @@ impl<'c> Reading<'c> {
             &mut desk.results,
             || Item::alone(self.class.size, copy),
         )?;
-        if self.class.size > CHUNK as u64 {
+        if self.class.size > CHUNK as u64 && !desk.shared.disks.reads_far_ahead(copy.volume) {
             file.advise_sequential();
         }
         Some(Member::new(copy, file, part, path))
