@@ -14,10 +14,14 @@ use crate::catalog::records::Record;
 use crate::catalog::wal::Wal;
 use crate::catalog::{CatalogError, RunningCount};
 
-/// Results that count as one row of a listing. Rows of listings follow each
-/// other; results lie scattered, so that each is a page to be written, and the
-/// fewer transactions the fewer pages.
-const RESULTS_PER_ROW: usize = 4;
+/// Results that a transaction should hold for each page of the catalog. Rows of
+/// listings follow each other, but results lie scattered: a few thousand of them
+/// touch every page, and more of them touch no more. On the other hand nobody
+/// else has anything to do while the last ones are written.
+const RESULTS_PER_PAGE: usize = 16;
+/// The most that are held, in batches of rows: they take memory, and it takes a
+/// second to write them.
+const MOST_BATCHES: usize = 12;
 /// So many results are a rush, and may wait longer for more: what comes so fast
 /// is soon learned again, if it is lost.
 const RUSH: usize = 5_000;
@@ -46,6 +50,8 @@ pub(super) struct Batcher {
     rows: usize,
     results: usize,
     oldest: Option<Instant>,
+    /// Pages of the catalog after the last commit.
+    pages: usize,
     wal: Wal,
     /// The count of a catalog that was empty in the beginning.
     count: Option<RunningCount>,
@@ -74,6 +80,7 @@ impl Batcher {
             rows: 0,
             results: 0,
             oldest: None,
+            pages: 0,
             wal: Wal::new(CHECKPOINT),
             count,
             busy,
@@ -178,10 +185,17 @@ impl Batcher {
         }
         self.pending.push(record);
         self.oldest.get_or_insert_with(Instant::now);
-        if self.rows + self.results / RESULTS_PER_ROW >= self.batch_rows {
+        if self.rows >= self.batch_rows || self.results >= self.most_results() {
             self.commit()?;
         }
         Ok(())
+    }
+
+    /// How many results one transaction takes.
+    fn most_results(&self) -> usize {
+        let worthwhile = RESULTS_PER_PAGE.saturating_mul(self.pages);
+        let most = MOST_BATCHES.saturating_mul(self.batch_rows);
+        worthwhile.clamp(self.batch_rows, most)
     }
 
     fn commit(&mut self) -> Result<(), CatalogError> {
@@ -190,6 +204,7 @@ impl Batcher {
             let count = self.count.as_mut();
             Applier::new(&transaction, count)?.apply_all(&mut self.pending)?;
             transaction.commit()?;
+            self.pages = page_count(&self.connection)?;
             self.pending.clear();
             let rows = std::mem::take(&mut self.rows) + std::mem::take(&mut self.results);
             self.wal.committed(rows);
@@ -205,6 +220,12 @@ impl Batcher {
         self.wal.committed(1);
         Ok(())
     }
+}
+
+fn page_count(connection: &Connection) -> rusqlite::Result<usize> {
+    let mut statement = connection.prepare_cached("PRAGMA page_count")?;
+    let pages: i64 = statement.query_row([], |row| row.get(0))?;
+    Ok(usize::try_from(pages).unwrap_or(0))
 }
 
 /// However the thread ends, by a panic too, nobody waits for it any longer.
@@ -256,7 +277,7 @@ mod tests {
     fn many_results_wait_longer_for_more() {
         let folder = tempfile::tempdir().unwrap();
         let time = Duration::from_millis(250);
-        let (mut batcher, _lock) = batcher(folder.path(), RUSH, time);
+        let (mut batcher, _lock) = batcher(folder.path(), 2 * RUSH, time);
         let mut waits = |results: usize| {
             let name = |number: usize| (FolderId(1), number.to_string().into());
             batcher
@@ -275,6 +296,19 @@ mod tests {
         };
         assert_eq!(waits(RUSH - 1), time);
         assert_eq!(waits(1), time + PATIENCE_IN_A_RUSH);
+    }
+
+    #[test]
+    fn a_larger_catalog_takes_more_results_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut batcher, _lock) = batcher(folder.path(), 1_000, Duration::from_secs(1));
+        let mut most = |pages: usize| {
+            batcher.pages = pages;
+            batcher.most_results()
+        };
+        assert_eq!(most(10), 1_000, "never fewer than rows");
+        assert_eq!(most(100), 1_600);
+        assert_eq!(most(1_000_000), 12_000, "what waits takes memory");
     }
 
     #[test]
