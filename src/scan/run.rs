@@ -290,7 +290,10 @@ impl Run<'_> {
         if std::mem::replace(&mut self.has_probed, true) {
             return None;
         }
-        self.shared.sizes.as_ref()?.take_deferred()
+        let sizes = self.shared.sizes.as_ref()?;
+        let deferred = sizes.take_deferred();
+        sizes.forget();
+        deferred
     }
 
     fn hash(&mut self) -> Result<StageEnd, ScanError> {

@@ -14,6 +14,8 @@ use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use rayon::slice::ParallelSliceMut;
+
 use super::options::ScanOptions;
 use crate::catalog::WorkCopy;
 use crate::model::VolumeId;
@@ -216,7 +218,7 @@ impl Sizes {
         if self.has_overflowed.load(Ordering::Relaxed) {
             return None;
         }
-        copies.sort_by_key(|copy| (copy.volume, copy.state.ino));
+        copies.par_sort_by_key(|copy| (copy.volume, copy.state.ino));
         copies.dedup_by(|later, kept| {
             let is_same = kept.is_same_file(later);
             if is_same {
@@ -225,6 +227,17 @@ impl Sizes {
             is_same
         });
         Some(copies)
+    }
+
+    /// Forgets all sizes, once all is listed. That happens beside what is done
+    /// next: of tens of thousands of copies it takes a hundredth of a second.
+    pub(super) fn forget(&self) {
+        let shards = self
+            .shards
+            .iter()
+            .map(|shard| std::mem::take(&mut *lock(shard)));
+        let shards: Vec<_> = shards.collect();
+        rayon::spawn(move || drop(shards));
     }
 }
 

@@ -198,30 +198,65 @@ fn states(mut news: Vec<News>) -> Option<Vec<(u64, State)>> {
 /// The state of a copy all of whose names are in the same one; `None` where they
 /// are not, because the copy changed or its inode was used again.
 fn state(news: &[News]) -> Option<State> {
-    let mut state = State::unread(news[0].size);
-    let (mut names, mut probes, mut digests, mut settled) = (0, Vec::new(), Vec::new(), 0);
+    let mut names = 0;
+    let (mut probe, mut digest, mut settled) =
+        (Learned::default(), Learned::default(), Learned::default());
     for News { what, .. } in news {
         match what {
-            What::Added(probe) => {
+            What::Added(known) => {
                 names += 1;
-                probes.extend(probe);
+                known.iter().for_each(|known| probe.add(*known));
             }
-            What::Probed(probe) => probes.push(*probe),
-            What::Settled => settled += 1,
-            What::Digested(key) => digests.push(*key),
+            What::Probed(found) => probe.add(*found),
+            What::Digested(found) => digest.add(*found),
+            What::Settled => settled.add(()),
         }
     }
-    state.probe = probes.first().copied();
-    state.has_digest = !digests.is_empty();
-    state.is_settled = settled > 0;
+    let size = news[0].size;
     // Each name learns the same, once. One that was added with a digest learns
     // nothing more.
-    let learned = [probes.len(), digests.len(), settled];
-    let is_common = names > 0 && learned.iter().all(|count| [0, names].contains(count));
-    let is_one = probes.windows(2).all(|two| two[0] == two[1])
-        && digests.windows(2).all(|two| two[0] == two[1])
-        && news.iter().all(|news| news.size == state.size);
-    (is_common && is_one).then_some(state)
+    let is_common = names > 0
+        && [
+            probe.is_of(names),
+            digest.is_of(names),
+            settled.is_of(names),
+        ] == [true; 3]
+        && news.iter().all(|news| news.size == size);
+    is_common.then_some(State {
+        size,
+        probe: probe.what,
+        has_digest: digest.what.is_some(),
+        is_settled: settled.what.is_some(),
+    })
+}
+
+/// What the names of a copy learned of one kind.
+struct Learned<T> {
+    what: Option<T>,
+    times: usize,
+    is_one: bool,
+}
+
+impl<T> Default for Learned<T> {
+    fn default() -> Self {
+        Self {
+            what: None,
+            times: 0,
+            is_one: true,
+        }
+    }
+}
+
+impl<T: Copy + PartialEq> Learned<T> {
+    fn add(&mut self, what: T) {
+        self.times += 1;
+        self.is_one &= *self.what.get_or_insert(what) == what;
+    }
+
+    /// Whether this many names learned the same, or none did.
+    fn is_of(&self, names: usize) -> bool {
+        self.is_one && [0, names].contains(&self.times)
+    }
 }
 
 #[cfg(test)]
