@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::options::IoMode;
+use super::pace::Pace;
 use super::pool::WorkerContext;
-use super::samples::SampleReader;
 use crate::model::VolumeId;
 use crate::platform;
 
@@ -78,31 +78,29 @@ impl Disks {
     }
 
     /// Notes what the reads of a worker tell about the disk of a volume.
-    pub(super) fn note_pace(&self, reader: &SampleReader, volume: VolumeId) {
-        if reader.waits_for_a_head() {
-            self.note_slow(volume);
-        } else if reader.waits_among_few() {
-            self.note_room();
+    pub(super) fn note_pace(&self, pace: &Pace, volume: VolumeId) {
+        // Where many ask at once, each waits for the others.
+        if !pace.is_slow() || self.mode == IoMode::Hdd || self.has_room() {
+            return;
         }
+        let says_it_turns = self.mode == IoMode::Auto && self.says_it_turns(volume);
+        if says_it_turns && pace.is_seeking() {
+            self.note_slow(volume);
+        } else if pace.waits() && (!says_it_turns || pace.is_without_a_head()) {
+            self.has_room.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn says_it_turns(&self, volume: VolumeId) -> bool {
+        let known = self.lock();
+        known.get(&volume).is_some_and(|disk| disk.says_it_turns)
     }
 
     /// Notes that reads from a volume take milliseconds. Only then is a disk
     /// believed that says it turns: virtual ones say so too.
     fn note_slow(&self, volume: VolumeId) {
-        // Where many ask at once, each waits for the others.
-        if self.has_room() {
-            return;
-        }
         if let Some(disk) = self.lock().get(&volume) {
             disk.is_slow.store(true, Ordering::Relaxed);
-        }
-    }
-
-    /// Notes that reads wait for a disk, though not for a moving head: more of
-    /// them at once would be answered sooner.
-    fn note_room(&self) {
-        if self.mode != IoMode::Hdd {
-            self.has_room.store(true, Ordering::Relaxed);
         }
     }
 
@@ -167,6 +165,54 @@ mod tests {
             says_it_turns: true,
             ..Disk::default()
         }
+    }
+
+    /// Reads that took so long, each of them.
+    fn pace(read: Duration, times: usize) -> Pace {
+        let mut pace = Pace::default();
+        (0..times).for_each(|_| pace.note(read));
+        pace
+    }
+
+    #[test]
+    fn more_workers_are_called_where_a_disk_answers_several() {
+        let (soon, late) = (Duration::from_micros(300), Duration::from_millis(8));
+        let called = |mode, disk: Disk, pace: Pace| {
+            let disks = Disks::new(mode);
+            disks.add(DISK, disk);
+            disks.note_pace(&pace, DISK);
+            (disks.has_room(), disks.seeks(DISK))
+        };
+        let often = 1_000;
+        assert_eq!(
+            called(IoMode::Auto, Disk::default(), pace(soon, 9)),
+            (false, false)
+        );
+        assert_eq!(
+            called(IoMode::Auto, Disk::default(), pace(soon, often)),
+            (true, false)
+        );
+        assert_eq!(
+            called(IoMode::Auto, turning(), pace(soon, often)),
+            (true, false)
+        );
+        // A server at the other end of the world has no head either.
+        assert_eq!(
+            called(IoMode::Auto, Disk::default(), pace(late, often)),
+            (true, false)
+        );
+        assert_eq!(
+            called(IoMode::Auto, turning(), pace(late, often)),
+            (false, true)
+        );
+        assert_eq!(
+            called(IoMode::Ssd, turning(), pace(late, often)),
+            (true, false)
+        );
+        assert_eq!(
+            called(IoMode::Hdd, Disk::default(), pace(soon, often)),
+            (false, true)
+        );
     }
 
     #[test]

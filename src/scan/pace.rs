@@ -36,10 +36,15 @@ impl Pace {
         self.slow_so_far += u64::from(is_slow);
     }
 
-    /// Slower than memory and faster than any head, for long enough to tell.
-    pub(super) fn has_room(&self) -> bool {
+    /// Slower than memory, for long enough to tell.
+    pub(super) fn waits(&self) -> bool {
         let enough = Self::ENOUGH.max(self.so_far / Self::ONE_IN);
-        self.slow_so_far >= enough && self.is_slow() && !self.seeking.is_above(Share::EIGHTH)
+        self.slow_so_far >= enough && self.is_slow()
+    }
+
+    /// Faster than any head.
+    pub(super) fn is_without_a_head(&self) -> bool {
+        !self.seeking.is_above(Share::EIGHTH)
     }
 
     /// As slow as a head that moves.
@@ -94,11 +99,11 @@ mod tests {
             pace.note(Duration::from_micros(200));
         }
         assert!(pace.is_slow());
-        assert!(!pace.has_room(), "a few files are no reason");
+        assert!(!pace.waits(), "a few files are no reason");
         for _ in 0..Pace::ENOUGH {
             pace.note(Duration::from_micros(200));
         }
-        assert!(pace.has_room(), "{pace:?}");
+        assert!(pace.waits() && pace.is_without_a_head(), "{pace:?}");
         for _ in 0..100 {
             pace.note(Duration::from_micros(3));
         }
@@ -107,23 +112,18 @@ mod tests {
         for _ in 0..100 {
             pace.note(Duration::from_millis(8));
         }
-        assert!(pace.is_seeking() && !pace.has_room());
+        assert!(pace.is_seeking() && !pace.is_without_a_head());
         let mut warm = Pace::default();
         for _ in 0..100_000 {
             warm.note(Duration::from_micros(3));
         }
         for _ in 0..1_000 {
             warm.note(Duration::from_micros(200));
-            assert!(!warm.has_room(), "what memory has lost of a tree");
+            assert!(!warm.waits(), "what memory has lost of a tree");
         }
         for _ in 0..1_000 {
             warm.note(Duration::from_micros(200));
         }
-        assert!(warm.has_room(), "the rest of the tree is on the disk");
-        let mut head = Pace::default();
-        for _ in 0..200 {
-            assert!(!head.has_room(), "a moving head, from the first read on");
-            head.note(Duration::from_millis(8));
-        }
+        assert!(warm.waits(), "the rest of the tree is on the disk");
     }
 }

@@ -54,7 +54,7 @@ pub(super) fn probe_batch(
         }
         match reader.take(unhashed.len(), &opened, &copy.state) {
             Ok(Some(taken)) => {
-                shared.disks.note_pace(reader, copy.volume);
+                shared.disks.note_pace(reader.pace(), copy.volume);
                 bytes_read += sample_length(copy.state.size);
                 context.progress(sample_length(copy.state.size));
                 context.metrics().files_probed.add(1);

@@ -156,7 +156,7 @@ impl Sampler<'_> {
         let state = state_of(change);
         match self.open_and_take(slot, change, &state, open) {
             Ok(taken) => {
-                self.shared.disks.note_pace(self.reader, self.volume);
+                self.shared.disks.note_pace(self.reader.pace(), self.volume);
                 self.context.progress(sample_length(state.size));
                 self.context.metrics().candidates.add(1);
                 self.context.metrics().files_probed.add(1);

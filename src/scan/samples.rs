@@ -67,14 +67,9 @@ impl SampleReader {
         self.pace.is_slow()
     }
 
-    /// Whether reads wait for a disk that answers several at once.
-    pub(super) fn waits_among_few(&self) -> bool {
-        self.pace.has_room()
-    }
-
-    /// Whether reads take as long as a head needs to move.
-    pub(super) fn waits_for_a_head(&self) -> bool {
-        self.pace.is_seeking()
+    /// How long its reads take.
+    pub(super) fn pace(&self) -> &Pace {
+        &self.pace
     }
 
     /// Asks the system to read what a sample will need.
