@@ -203,8 +203,8 @@ impl Batcher {
             let transaction = self.connection.transaction()?;
             let count = self.count.as_mut();
             Applier::new(&transaction, count)?.apply_all(&mut self.pending)?;
+            self.pages = page_count(&transaction)?;
             transaction.commit()?;
-            self.pages = page_count(&self.connection)?;
             self.pending.clear();
             let rows = std::mem::take(&mut self.rows) + std::mem::take(&mut self.results);
             self.wal.committed(rows);
