@@ -31,13 +31,38 @@ pub(super) struct Disks {
 
 #[derive(Debug, Default)]
 struct Disk {
-    /// Whether it says that it turns.
-    says_it_turns: bool,
+    head: Head,
     /// Whether the system reads much of a file before it is asked for.
     reads_far_ahead: bool,
-    /// Whether reads take as long as on one that does.
+    /// Whether reads take as long as on one that turns.
     is_slow: AtomicBool,
+    /// Whether it could answer more reads at once.
+    has_room: AtomicBool,
     is_in_use: AtomicBool,
+}
+
+/// Whether a disk has a head that moves, as far as the system says. Virtual disks
+/// say so though they have none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Head {
+    Said,
+    /// Or it is behind a server, which is nearly the same: the server knows better
+    /// in which order to read.
+    Denied,
+    /// Several disks, or no block device at all.
+    #[default]
+    Unknown,
+}
+
+impl Head {
+    fn of(dev: u64, is_network: bool) -> Self {
+        match platform::says_it_turns(dev) {
+            _ if is_network => Self::Denied,
+            Some(true) => Self::Said,
+            Some(false) => Self::Denied,
+            None => Self::Unknown,
+        }
+    }
 }
 
 /// The right to read from some disks; given back when dropped.
@@ -62,12 +87,12 @@ impl Disks {
     }
 
     /// Gets to know the disk of a volume by its device number.
-    pub(super) fn meet(&self, volume: VolumeId, dev: u64) {
+    pub(super) fn meet(&self, volume: VolumeId, dev: u64, is_network: bool) {
         self.add(
             volume,
             Disk {
-                says_it_turns: platform::says_it_turns(dev).unwrap_or(false),
-                reads_far_ahead: platform::read_ahead(dev).is_some_and(|bytes| bytes >= FAR_AHEAD),
+                head: Head::of(dev, is_network),
+                reads_far_ahead: is_far_ahead(platform::read_ahead(dev)),
                 ..Disk::default()
             },
         );
@@ -79,28 +104,24 @@ impl Disks {
 
     /// Notes what the reads of a worker tell about the disk of a volume.
     pub(super) fn note_pace(&self, pace: &Pace, volume: VolumeId) {
-        // Where many ask at once, each waits for the others.
-        if !pace.is_slow() || self.mode == IoMode::Hdd || self.has_room() {
+        if !pace.is_slow() || self.mode == IoMode::Hdd {
             return;
         }
-        let says_it_turns = self.mode == IoMode::Auto && self.says_it_turns(volume);
-        if says_it_turns && pace.is_seeking() {
-            self.note_slow(volume);
-        } else if pace.waits() && (!says_it_turns || pace.is_without_a_head()) {
-            self.has_room.store(true, Ordering::Relaxed);
+        let disk = self.lock().get(&volume).cloned().unwrap_or_default();
+        // Where many ask at once, each waits for the others.
+        if disk.has_room.load(Ordering::Relaxed) {
+            return;
         }
-    }
-
-    fn says_it_turns(&self, volume: VolumeId) -> bool {
-        let known = self.lock();
-        known.get(&volume).is_some_and(|disk| disk.says_it_turns)
-    }
-
-    /// Notes that reads from a volume take milliseconds. Only then is a disk
-    /// believed that says it turns: virtual ones say so too.
-    fn note_slow(&self, volume: VolumeId) {
-        if let Some(disk) = self.lock().get(&volume) {
+        let head = match self.mode {
+            IoMode::Ssd => Head::Denied,
+            IoMode::Auto | IoMode::Hdd => disk.head,
+        };
+        // Only then is a disk believed that says it turns.
+        if head == Head::Said && pace.is_seeking() {
             disk.is_slow.store(true, Ordering::Relaxed);
+        } else if pace.waits() && (head == Head::Denied || pace.is_without_a_head()) {
+            disk.has_room.store(true, Ordering::Relaxed);
+            self.has_room.store(true, Ordering::Relaxed);
         }
     }
 
@@ -117,7 +138,7 @@ impl Disks {
             IoMode::Auto => self
                 .lock()
                 .get(&volume)
-                .is_some_and(|disk| disk.says_it_turns && disk.is_slow.load(Ordering::Relaxed)),
+                .is_some_and(|disk| disk.is_slow.load(Ordering::Relaxed)),
         }
     }
 
@@ -153,88 +174,101 @@ impl Disks {
     }
 }
 
+/// Whether the system reads this far ahead, or does not say.
+fn is_far_ahead(bytes: Option<u64>) -> bool {
+    bytes.is_some_and(|bytes| bytes >= FAR_AHEAD)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const DISK: VolumeId = VolumeId(1);
     const OTHER: VolumeId = VolumeId(2);
+    const SOON: Duration = Duration::from_micros(300);
+    const LATE: Duration = Duration::from_millis(8);
 
-    fn turning() -> Disk {
+    fn with(head: Head) -> Disk {
         Disk {
-            says_it_turns: true,
+            head,
             ..Disk::default()
         }
     }
 
-    /// Reads that took so long, each of them.
-    fn pace(read: Duration, times: usize) -> Pace {
+    /// Many reads, of which one in so many comes late.
+    fn pace(one_late_in: usize) -> Pace {
         let mut pace = Pace::default();
-        (0..times).for_each(|_| pace.note(read));
+        for number in 1..=1_000 {
+            let is_late = number % one_late_in == 0;
+            pace.note(if is_late { LATE } else { SOON });
+        }
         pace
+    }
+
+    /// Whether more workers are called, and whether it is read by one.
+    fn judged(mode: IoMode, head: Head, pace: &Pace) -> (bool, bool) {
+        let disks = Disks::new(mode);
+        disks.add(DISK, with(head));
+        disks.note_pace(pace, DISK);
+        (disks.has_room(), disks.seeks(DISK))
     }
 
     #[test]
     fn more_workers_are_called_where_a_disk_answers_several() {
-        let (soon, late) = (Duration::from_micros(300), Duration::from_millis(8));
-        let called = |mode, disk: Disk, pace: Pace| {
-            let disks = Disks::new(mode);
-            disks.add(DISK, disk);
-            disks.note_pace(&pace, DISK);
-            (disks.has_room(), disks.seeks(DISK))
-        };
-        let often = 1_000;
-        assert_eq!(
-            called(IoMode::Auto, Disk::default(), pace(soon, 9)),
-            (false, false)
-        );
-        assert_eq!(
-            called(IoMode::Auto, Disk::default(), pace(soon, often)),
-            (true, false)
-        );
-        assert_eq!(
-            called(IoMode::Auto, turning(), pace(soon, often)),
-            (true, false)
-        );
-        // A server at the other end of the world has no head either.
-        assert_eq!(
-            called(IoMode::Auto, Disk::default(), pace(late, often)),
-            (true, false)
-        );
-        assert_eq!(
-            called(IoMode::Auto, turning(), pace(late, often)),
-            (false, true)
-        );
-        assert_eq!(
-            called(IoMode::Ssd, turning(), pace(late, often)),
-            (true, false)
-        );
-        assert_eq!(
-            called(IoMode::Hdd, Disk::default(), pace(soon, often)),
-            (false, true)
-        );
-    }
-
-    #[test]
-    fn a_disk_is_believed_to_turn_only_when_it_is_slow() {
-        let disks = Disks::new(IoMode::Auto);
-        disks.add(DISK, turning());
-        disks.add(OTHER, Disk::default());
-        assert!(!disks.seeks(DISK));
-        disks.note_slow(DISK);
-        disks.note_slow(OTHER);
-        assert!(disks.seeks(DISK));
-        assert!(!disks.seeks(OTHER), "a slow disk that does not turn");
-        assert!(!disks.seeks(VolumeId(3)), "unknown");
+        let (soon, between, late) = (pace(usize::MAX), pace(5), pace(1));
+        for (head, pace, expected) in [
+            (Head::Denied, &soon, (true, false)),
+            (Head::Denied, &between, (true, false)),
+            // A server at the other end of the world has no head either.
+            (Head::Denied, &late, (true, false)),
+            (Head::Said, &soon, (true, false)),
+            (Head::Said, &between, (false, false)),
+            (Head::Said, &late, (false, true)),
+            (Head::Unknown, &soon, (true, false)),
+            (Head::Unknown, &between, (false, false)),
+            (Head::Unknown, &late, (false, false)),
+        ] {
+            assert_eq!(
+                judged(IoMode::Auto, head, pace),
+                expected,
+                "{head:?} {pace:?}"
+            );
+        }
+        let mut seldom = Pace::default();
+        (0..9).for_each(|_| seldom.note(SOON));
+        assert_eq!(judged(IoMode::Auto, Head::Denied, &seldom), (false, false));
     }
 
     #[test]
     fn the_user_decides() {
-        for (mode, seeks) in [(IoMode::Ssd, false), (IoMode::Hdd, true)] {
-            let disks = Disks::new(mode);
-            disks.add(DISK, if seeks { Disk::default() } else { turning() });
-            disks.note_slow(DISK);
-            assert_eq!(disks.seeks(DISK), seeks);
+        for pace in [pace(usize::MAX), pace(1)] {
+            assert_eq!(judged(IoMode::Ssd, Head::Said, &pace), (true, false));
+            assert_eq!(judged(IoMode::Hdd, Head::Denied, &pace), (false, true));
         }
+    }
+
+    #[test]
+    fn a_server_says_nothing_about_a_disk() {
+        let disks = Disks::new(IoMode::Auto);
+        disks.add(DISK, with(Head::Said));
+        disks.add(OTHER, with(Head::Denied));
+        disks.note_pace(&pace(1), OTHER);
+        assert!(disks.has_room());
+        disks.note_pace(&pace(1), DISK);
+        assert!(disks.seeks(DISK) && !disks.seeks(OTHER));
+        assert!(!disks.seeks(VolumeId(3)), "unknown");
+    }
+
+    #[test]
+    fn far_ahead_is_half_a_mebibyte() {
+        let far = [None, Some(128 << 10), Some(512 << 10)].map(is_far_ahead);
+        assert_eq!(far, [false, false, true]);
+    }
+
+    #[test]
+    fn what_is_behind_a_server_has_no_head() {
+        // Device number 0:0 belongs to nothing.
+        assert_eq!(Head::of(0, true), Head::Denied);
+        assert_eq!(Head::of(0, false), Head::Unknown);
     }
 }

@@ -29,6 +29,7 @@ pub(super) fn probe_batch(
         if context.shutdown().is_stopped() {
             break;
         }
+        reader.turn_to(copy.volume);
         if part % WINDOW == 0 && reader.waits_for_disk() {
             ask_for(access, &copies[part..copies.len().min(part + WINDOW)]);
         }

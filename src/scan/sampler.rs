@@ -54,6 +54,7 @@ impl Sampler<'_> {
         changes: &mut [FileChange],
         open: Vec<OpenFile>,
     ) -> u64 {
+        self.reader.turn_to(self.volume);
         let mut wanted = self.choose(sizes, changes, open);
         // The shortest last, so that files that are hashed together end together.
         wanted.sort_unstable_by_key(|file| Reverse(changes[file.index].meta.size));

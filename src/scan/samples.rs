@@ -9,7 +9,7 @@ use super::digests::digest_all;
 use super::hasher::{HEAD, TAIL, WHOLE, probe, probe_whole};
 use super::pace::{Pace, Share};
 use crate::catalog::{FileState, SHORT, Sample, SampleHash};
-use crate::model::{Algorithm, Probe, now_ns};
+use crate::model::{Algorithm, Probe, VolumeId, now_ns};
 use crate::platform::{AlignedBuffer, OpenFile};
 
 /// Files that are asked for ahead of being read.
@@ -29,6 +29,7 @@ pub(super) struct SampleReader {
     /// For any other file.
     long: AlignedBuffer,
     pace: Pace,
+    volume: Option<VolumeId>,
     /// Files that were read among those listed lately.
     wanted: Share,
 }
@@ -48,6 +49,7 @@ impl SampleReader {
             short: short.collect(),
             long: AlignedBuffer::new(LONGEST),
             pace: Pace::default(),
+            volume: None,
             wanted: Share::default(),
         }
     }
@@ -70,6 +72,14 @@ impl SampleReader {
     /// How long its reads take.
     pub(super) fn pace(&self) -> &Pace {
         &self.pace
+    }
+
+    /// The next reads are from this volume: those from another say nothing about
+    /// it.
+    pub(super) fn turn_to(&mut self, volume: VolumeId) {
+        if self.volume.replace(volume) != Some(volume) {
+            self.pace = Pace::default();
+        }
     }
 
     /// Asks the system to read what a sample will need.

@@ -83,7 +83,7 @@ impl Shared {
         }
         let id = self.writer.register_volume(volume_row(&volume))?;
         rows.insert(stat.dev, id);
-        self.disks.meet(id, stat.dev);
+        self.disks.meet(id, stat.dev, volume.network);
         Ok(Ok((volume, id)))
     }
 

@@ -146,7 +146,11 @@ impl<'c> Reading<'c> {
             &mut desk.results,
             || Item::alone(self.class.size, copy),
         )?;
-        if self.class.size > CHUNK as u64 && !desk.shared.disks.reads_far_ahead(copy.volume) {
+        // What is read ahead of a file that may turn out to differ from others is
+        // read in vain.
+        let is_far_enough =
+            self.class.copies.len() > 1 && desk.shared.disks.reads_far_ahead(copy.volume);
+        if self.class.size > CHUNK as u64 && !is_far_enough {
             file.advise_sequential();
         }
         Some(Member::new(copy, file, part, path))
