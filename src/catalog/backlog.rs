@@ -3,7 +3,7 @@
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Rows that may wait; what workers find while one batch is written.
+/// Rows that may wait; what workers find while a batch of rows is written.
 const MOST_ROWS: usize = 8_000;
 
 /// Counts what was sent and not yet taken up.

@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use super::{BusyTime, Message, Task};
 use crate::catalog::apply::Applier;
 use crate::catalog::backlog::Backlog;
-use crate::catalog::records::Record;
+use crate::catalog::records::{FileOutcome, Record};
 use crate::catalog::wal::Wal;
 use crate::catalog::{CatalogError, RunningCount};
 
@@ -19,8 +19,8 @@ use crate::catalog::{CatalogError, RunningCount};
 /// touch every page, and more of them touch no more. On the other hand nobody
 /// else has anything to do while the last ones are written.
 const RESULTS_PER_PAGE: usize = 16;
-/// The most that are held, in batches of rows: they take memory, and it takes a
-/// second to write them.
+/// The most that are held, in batches of rows: they take memory, and a stop waits
+/// until they are written.
 const MOST_BATCHES: usize = 12;
 /// So many results are a rush, and may wait longer for more: what comes so fast
 /// is soon learned again, if it is lost.
@@ -50,6 +50,8 @@ pub(super) struct Batcher {
     rows: usize,
     results: usize,
     oldest: Option<Instant>,
+    /// Whether it says how far huge files came: nobody likes to read those again.
+    is_urgent: bool,
     /// Pages of the catalog after the last commit.
     pages: usize,
     wal: Wal,
@@ -80,6 +82,7 @@ impl Batcher {
             rows: 0,
             results: 0,
             oldest: None,
+            is_urgent: false,
             pages: 0,
             wal: Wal::new(CHECKPOINT),
             count,
@@ -91,6 +94,7 @@ impl Batcher {
 
     /// Runs until every handle is gone or the catalog fails.
     pub(super) fn run(mut self, messages: &Receiver<Message>) -> Result<(), CatalogError> {
+        self.pages = page_count(&self.connection)?;
         while let Some(message) = self.next(messages)? {
             if matches!(message, Message::Finish) {
                 break;
@@ -166,7 +170,7 @@ impl Batcher {
 
     /// What falls due next, and when.
     fn due(&self) -> Option<(Instant, Due)> {
-        let patience = match self.results >= RUSH {
+        let patience = match self.results >= RUSH && !self.is_urgent {
             true => self.batch_time + PATIENCE_IN_A_RUSH,
             false => self.batch_time,
         };
@@ -179,8 +183,12 @@ impl Batcher {
     fn add(&mut self, record: Record) -> Result<(), CatalogError> {
         let weight = record.weight();
         self.backlog.remove(weight);
-        match record {
-            Record::Files { .. } => self.results += weight,
+        match &record {
+            Record::Files { results, .. } => {
+                self.results += weight;
+                let mut outcomes = results.iter().map(|result| &result.outcome);
+                self.is_urgent |= outcomes.any(|outcome| matches!(outcome, FileOutcome::Partly(_)));
+            }
             _ => self.rows += weight,
         }
         self.pending.push(record);
@@ -210,6 +218,7 @@ impl Batcher {
             self.wal.committed(rows);
         }
         self.oldest = None;
+        self.is_urgent = false;
         self.wal.checkpoint_if_due(&self.connection)
     }
 
@@ -243,7 +252,7 @@ mod tests {
 
     use super::*;
     use crate::catalog::lock::Lock;
-    use crate::catalog::{Exclusive, FileOutcome, FileResult, FileState};
+    use crate::catalog::{Exclusive, FileResult, FileState, HashState};
     use crate::model::{Algorithm, FolderId, ScanId};
 
     const CATALOG: &str = "catalog.db";
@@ -265,12 +274,14 @@ mod tests {
         let (mut batcher, _lock) = batcher(folder.path(), 1_000, time);
         let (folder, scan) = (FolderId(1), ScanId(1));
         batcher.add(Record::Visited { folder, scan }).unwrap();
+        assert_eq!(batcher.pages, 0);
         std::thread::sleep(2 * time);
         let (sender, receiver) = bounded(8);
         let next = Message::Record(Record::Visited { folder, scan });
         sender.send(next).unwrap();
         assert!(batcher.next(&receiver).unwrap().is_some());
         assert!(batcher.pending.is_empty(), "it waits for a pause");
+        assert!(batcher.pages > 0);
     }
 
     #[test]
@@ -278,7 +289,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let time = Duration::from_millis(250);
         let (mut batcher, _lock) = batcher(folder.path(), 2 * RUSH, time);
-        let mut waits = |results: usize| {
+        let settled = || FileOutcome::Settled { racy: false };
+        let mut waits = |results: usize, outcome: FileOutcome| {
             let name = |number: usize| (FolderId(1), number.to_string().into());
             batcher
                 .add(Record::Files {
@@ -287,15 +299,22 @@ mod tests {
                     results: vec![FileResult {
                         names: (0..results).map(name).collect(),
                         state: FileState::default(),
-                        outcome: FileOutcome::Settled { racy: false },
+                        outcome,
                     }],
                 })
                 .unwrap();
             let (at, _) = batcher.due().unwrap();
             at - batcher.oldest.unwrap()
         };
-        assert_eq!(waits(RUSH - 1), time);
-        assert_eq!(waits(1), time + PATIENCE_IN_A_RUSH);
+        assert_eq!(waits(RUSH - 1, settled()), time);
+        assert_eq!(waits(1, settled()), time + PATIENCE_IN_A_RUSH);
+        let partly = FileOutcome::Partly(HashState {
+            algorithm: Algorithm::Sha256,
+            format: 1,
+            offset: 1 << 30,
+            state: vec![],
+        });
+        assert_eq!(waits(1, partly), time, "a huge file");
     }
 
     #[test]
