@@ -7,8 +7,6 @@
 use std::cmp::Reverse;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rayon::slice::ParallelSliceMut;
-
 use crate::catalog::{HashClass, WorkCopy};
 use crate::model::Probe;
 
@@ -63,7 +61,7 @@ impl Probed {
 }
 
 fn classes(mut copies: Vec<(Probe, WorkCopy)>) -> Vec<HashClass> {
-    copies.par_sort_unstable_by(|(one, a), (other, b)| {
+    copies.sort_unstable_by(|(one, a), (other, b)| {
         let key = |probe: &Probe, copy: &WorkCopy| {
             (copy.state.size, probe.0, copy.volume, copy.state.ino)
         };

@@ -13,8 +13,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use rayon::slice::ParallelSliceMut;
+use std::thread;
 
 use super::options::ScanOptions;
 use crate::catalog::WorkCopy;
@@ -218,7 +217,7 @@ impl Sizes {
         if self.has_overflowed.load(Ordering::Relaxed) {
             return None;
         }
-        copies.par_sort_by_key(|copy| (copy.volume, copy.state.ino));
+        copies.sort_by_key(|copy| (copy.volume, copy.state.ino));
         copies.dedup_by(|later, kept| {
             let is_same = kept.is_same_file(later);
             if is_same {
@@ -237,7 +236,8 @@ impl Sizes {
             .iter()
             .map(|shard| std::mem::take(&mut *lock(shard)));
         let shards: Vec<_> = shards.collect();
-        rayon::spawn(move || drop(shards));
+        // Without another thread it happens here.
+        thread::Builder::new().spawn(move || drop(shards)).ok();
     }
 }
 

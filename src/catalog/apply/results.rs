@@ -1,7 +1,6 @@
 //! What reading files showed, stored on rows that are still in the state it
 //! was learned from.
 
-use rayon::slice::ParallelSliceMut;
 use rusqlite::{CachedStatement, Connection, params};
 
 use super::Applier;
@@ -61,7 +60,7 @@ impl Applier<'_> {
                 all.extend(results.iter().map(|result| (*scan, result)));
             }
         }
-        all.par_sort_by(|(_, one), (_, other)| one.names.first().cmp(&other.names.first()));
+        all.sort_by(|(_, one), (_, other)| one.names.first().cmp(&other.names.first()));
         all.into_iter()
             .try_for_each(|(scan, result)| self.apply_result(scan, result))
     }
