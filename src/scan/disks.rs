@@ -174,7 +174,7 @@ impl Disks {
     }
 }
 
-/// Whether the system reads this far ahead, or does not say.
+/// Whether the system reads far ahead; not where it does not say.
 fn is_far_ahead(bytes: Option<u64>) -> bool {
     bytes.is_some_and(|bytes| bytes >= FAR_AHEAD)
 }
