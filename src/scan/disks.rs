@@ -116,7 +116,7 @@ impl Disks {
             IoMode::Ssd => Head::Denied,
             IoMode::Auto | IoMode::Hdd => disk.head,
         };
-        // Only then is a disk believed that says it turns.
+        // A disk that says it turns is believed only where reads take as long.
         if head == Head::Said && pace.is_seeking() {
             disk.is_slow.store(true, Ordering::Relaxed);
         } else if pace.waits() && (head == Head::Denied || pace.is_without_a_head()) {

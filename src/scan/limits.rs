@@ -15,7 +15,8 @@ pub struct Limits {
     pub reserve: usize,
     /// Work items waiting per worker before `submit` blocks.
     pub queue_per_worker: usize,
-    /// File rows in one transaction of the writer.
+    /// Rows of listed files in one transaction of the writer; of results it may
+    /// hold several times as many.
     pub batch_rows: usize,
     /// Longest time that a row waits for its transaction to be committed; thousands
     /// of results may wait a little longer for more.

@@ -216,11 +216,9 @@ fn state(news: &[News]) -> Option<State> {
     // Each name learns the same, once. One that was added with a digest learns
     // nothing more.
     let is_common = names > 0
-        && [
-            probe.is_of(names),
-            digest.is_of(names),
-            settled.is_of(names),
-        ] == [true; 3]
+        && probe.is_of(names)
+        && digest.is_of(names)
+        && settled.is_of(names)
         && news.iter().all(|news| news.size == size);
     is_common.then_some(State {
         size,

@@ -148,9 +148,10 @@ impl<'c> Reading<'c> {
         )?;
         // What is read ahead of a file that may turn out to differ from others is
         // read in vain.
-        let is_far_enough =
-            self.class.copies.len() > 1 && desk.shared.disks.reads_far_ahead(copy.volume);
-        if self.class.size > CHUNK as u64 && !is_far_enough {
+        let is_alone = self.class.copies.len() == 1;
+        if self.class.size > CHUNK as u64
+            && (is_alone || !desk.shared.disks.reads_far_ahead(copy.volume))
+        {
             file.advise_sequential();
         }
         Some(Member::new(copy, file, part, path))
