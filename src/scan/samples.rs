@@ -19,7 +19,7 @@ pub(super) const AT_ONCE: usize = 16;
 /// Most bytes that are read of one file, and of one that is short.
 #[allow(clippy::cast_possible_truncation, reason = "64 KiB")]
 const LONGEST: usize = WHOLE as usize;
-#[allow(clippy::cast_possible_truncation, reason = "16 KiB")]
+#[allow(clippy::cast_possible_truncation, reason = "32 KiB")]
 const SHORTEST: usize = SHORT as usize;
 
 /// One worker's means to take samples.

@@ -49,5 +49,6 @@ mod source;
 mod stats;
 mod status;
 mod unique;
+mod upgrade;
 mod verify;
 mod wal;

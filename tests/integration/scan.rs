@@ -137,7 +137,7 @@ fn relative_paths_are_stored_absolute() {
 #[test]
 fn near_duplicates_are_told_apart_wherever_they_differ() {
     for size in [
-        1_usize, 4_096, 16_383, 16_384, 16_385, 32_768, 65_536, 65_537, 200_000,
+        1_usize, 4_096, 16_384, 32_767, 32_768, 32_769, 65_536, 65_537, 200_000,
     ] {
         let env = TestEnv::new();
         env.random("tree/base", 1, size)

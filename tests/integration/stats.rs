@@ -2,7 +2,7 @@
 
 use crate::env::TestEnv;
 
-fn json_stats(env: &TestEnv, line: &str) -> serde_json::Value {
+pub(crate) fn json_stats(env: &TestEnv, line: &str) -> serde_json::Value {
     let errors = env.run(line).ok().err();
     let object = errors.lines().find(|line| line.starts_with('{'));
     serde_json::from_str(object.expect("a line of JSON")).unwrap()
