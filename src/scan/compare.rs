@@ -3,7 +3,7 @@
 //! A file that differs from all others is dropped at its first difference.
 //!
 //! Several classes are read at a time, so that there are several chunks to hash
-//! at once ([`Hasher::update_all`]): this file has the loop over them, `reading`
+//! abreast ([`Hasher::update_abreast`]): this file has the loop over them, `reading`
 //! one class, `lane` the files of a class that agree so far.
 
 mod lane;
@@ -11,7 +11,8 @@ mod reading;
 
 use std::time::{Duration, Instant};
 
-use self::lane::{Lane, Part};
+pub(super) use self::lane::Buffers;
+use self::lane::Part;
 use self::reading::{Desk, Reading};
 use super::access::Access;
 use super::hasher::Hasher;
@@ -21,7 +22,6 @@ use super::pool::WorkerContext;
 use super::probe::send;
 use super::shared::Shared;
 use crate::catalog::HashClass;
-use crate::platform::AlignedBuffer;
 
 /// Bytes read from each file before the next one's turn. Larger chunks are not
 /// faster, not even for BLAKE3.
@@ -35,12 +35,22 @@ const SAVE_EVERY: Duration = Duration::from_millis(100);
 /// for it too, and what a kill cuts off has to be read again.
 pub(super) const AT_ONCE_FROM_DISK: usize = 2;
 
+/// Most files that a worker has open to read them in step, and most of one class.
+/// With two or three in a class there are enough classes to hash abreast.
+const MOST_OPEN: usize = 64;
+const MOST_OF_A_CLASS: usize = 32;
+
+/// How many copies of one class are read in step.
+pub(super) fn copies_in_step(shared: &Shared) -> usize {
+    shared.files_at_once.min(MOST_OF_A_CLASS)
+}
+
 /// Reads the classes and sends what was learned about each copy.
 pub(super) fn hash_classes(
     access: &mut Access,
     shared: &Shared,
     classes: &[HashClass],
-    buffers: &mut Vec<AlignedBuffer>,
+    buffers: &mut Buffers,
     pace: &mut Pace,
     context: &WorkerContext,
 ) -> ItemReport {
@@ -60,7 +70,7 @@ pub(super) fn hash_classes(
 
 /// Works the classes off, in order, several at a time. A stop keeps how far huge
 /// files came; what else it cuts off is read again.
-fn run(desk: &mut Desk<'_>, classes: &[HashClass], buffers: &mut Vec<AlignedBuffer>) {
+fn run(desk: &mut Desk<'_>, classes: &[HashClass], buffers: &mut Buffers) {
     let mut waiting = Waiting { classes, part: 0 };
     let mut active: Vec<Reading<'_>> = Vec::new();
     let mut saved_at = Instant::now();
@@ -78,7 +88,8 @@ fn run(desk: &mut Desk<'_>, classes: &[HashClass], buffers: &mut Vec<AlignedBuff
             }
             return;
         }
-        advance(desk, &mut active, buffers);
+        read(desk, &mut active, buffers);
+        hash(&mut active, buffers);
         for mut done in active.extract_if(.., |reading| reading.is_done()) {
             done.conclude(desk);
         }
@@ -100,11 +111,17 @@ struct Waiting<'c> {
 }
 
 impl<'c> Waiting<'c> {
-    /// Opens classes until there are enough to read at once.
+    /// Opens classes until there are enough to read at once, or no more files
+    /// can be open. There is always room for one class.
     fn take_up(&mut self, desk: &mut Desk<'_>, active: &mut Vec<Reading<'c>>) {
+        let mut open: usize = active.iter().map(Reading::copies).sum();
         while active.len() < desk.at_once()
             && let Some((class, rest)) = self.classes.split_first()
         {
+            open += class.copies.len();
+            if open > desk.most_open() && !active.is_empty() {
+                return;
+            }
             let reading = Reading::open(desk, class, self.part);
             self.classes = rest;
             self.part += class.copies.len();
@@ -113,42 +130,31 @@ impl<'c> Waiting<'c> {
     }
 }
 
-/// Reads one chunk of every file of some lanes, and hashes what must be hashed
-/// together.
-fn advance(desk: &mut Desk<'_>, active: &mut [Reading<'_>], buffers: &mut Vec<AlignedBuffer>) {
-    let mut parts = Vec::new();
-    // The buffers of one lane come after those of the one before.
-    let mut used = 0;
-    for (of, lane) in next_lanes(active, desk.at_once()) {
-        let split = active[of].step(desk, lane, buffers, &mut used);
-        parts.extend(split.into_iter().map(|part| (of, part)));
-    }
-    hash(&mut parts, buffers);
-    for (of, part) in parts {
-        active[of].put_back(part.advanced());
-    }
-}
-
-/// One lane of each class, and then another one of each, until there are enough.
-fn next_lanes(active: &mut [Reading<'_>], most: usize) -> Vec<(usize, Lane)> {
-    let mut lanes = Vec::with_capacity(most);
-    let mut before = None;
-    while before != Some(lanes.len()) {
-        before = Some(lanes.len());
-        for (of, reading) in active.iter_mut().enumerate() {
-            if lanes.len() < most {
-                lanes.extend(reading.next_lane().map(|lane| (of, lane)));
-            }
+/// Reads chunks until there are enough to hash abreast.
+fn read(desk: &mut Desk<'_>, active: &mut [Reading<'_>], buffers: &mut Buffers) {
+    let at_hand: usize = active.iter().map(|reading| reading.parts.len()).sum();
+    let mut missing = desk.at_once().saturating_sub(at_hand);
+    for reading in active {
+        while missing > 0
+            && let Some(read) = reading.step(desk, buffers)
+        {
+            missing = missing.saturating_sub(read);
         }
     }
-    lanes
 }
 
-/// Hashes the chunks of all parts.
-fn hash(parts: &mut [(usize, Part)], buffers: &[AlignedBuffer]) {
-    let pieces = parts.iter_mut().map(|(_, part)| {
-        let chunk = part.chunk(buffers);
-        (&mut part.lane.hasher, chunk)
-    });
-    Hasher::update_all(pieces.collect());
+/// Hashes what is at hand, all of it equally far: the next chunks take the place
+/// of those that end, so that there are always as many.
+fn hash(active: &mut [Reading<'_>], buffers: &mut Buffers) {
+    let parts = active.iter_mut().flat_map(|reading| &mut reading.parts);
+    let mut work: Vec<_> = parts.map(Part::work).collect();
+    Hasher::update_abreast(&mut work);
+    let left: Vec<_> = work.iter().map(|(_, left)| left.len()).collect();
+    let parts = active.iter_mut().flat_map(|reading| &mut reading.parts);
+    for (part, left) in parts.zip(left) {
+        part.advance_to(left);
+    }
+    for reading in active {
+        reading.take_in(buffers);
+    }
 }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use super::ScanError;
-use super::compare::AT_ONCE_FROM_DISK;
+use super::compare::{AT_ONCE_FROM_DISK, copies_in_step};
 use super::engine::Source;
 use super::hasher::Hasher;
 use super::item::{Item, ItemReport, SiftItem, Sifted};
@@ -16,7 +16,7 @@ use super::shared::Shared;
 use crate::catalog::{Candidates, FileOutcome, HashClass, Record, WorkCopy};
 
 /// Bytes of classes in one item, beyond those that are read at once.
-const SMALL_CLASSES: u64 = 8 << 20;
+const SMALL_CLASSES: u64 = 32 << 20;
 /// Largest files of a class that is sifted, and most bytes in them. Files that
 /// turn out equal are read twice, and the second time should find them in the
 /// page cache; a kill loses what was sifted.
@@ -45,7 +45,7 @@ pub(super) struct HashSource {
     classes: Classes,
     shared: Arc<Shared>,
     metrics: Arc<Metrics>,
-    /// Copies that may be open at once in one item.
+    /// Copies of one class that are read in step.
     in_step: usize,
     limits: Limits,
     /// Bytes of classes that were not handed out.
@@ -83,20 +83,19 @@ impl From<Candidates> for Classes {
 }
 
 impl HashSource {
-    /// A source for workers each of which may open `in_step` copies.
+    /// A source for workers within these limits.
     pub(super) fn new(
         classes: Classes,
         shared: Arc<Shared>,
         metrics: Arc<Metrics>,
-        in_step: usize,
         limits: &Limits,
     ) -> Self {
         Self {
             left: classes.bytes,
             classes,
+            in_step: copies_in_step(&shared),
             shared,
             metrics,
-            in_step,
             limits: limits.clone(),
             waiting: VecDeque::new(),
             sifting: None,
@@ -164,17 +163,16 @@ impl HashSource {
     fn bundle(&mut self) -> Result<Vec<HashClass>, ScanError> {
         let (workers, at_once) = self.readers();
         let share = self.left / workers as u64;
-        let (mut copies, mut bytes) = (0, 0);
+        let mut bytes = 0;
         let mut classes = Vec::new();
         loop {
             self.fetch()?;
             let Some(class) = self.waiting.front() else {
                 return Ok(classes);
             };
-            copies += class.copies.len();
             bytes += total_size(class);
             let is_enough = self.is_slow() || classes.len() >= at_once && bytes > SMALL_CLASSES;
-            let is_too_much = copies > self.in_step || bytes > share;
+            let is_too_much = bytes > share;
             if !classes.is_empty() && (is_enough || is_too_much) {
                 return Ok(classes);
             }

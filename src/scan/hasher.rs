@@ -2,13 +2,14 @@
 
 use sha2::digest::Update;
 use sha2::digest::common::hazmat::SerializableState;
-use sha2::{Digest as _, Sha256, Sha512};
+use sha2::{Digest as _, Sha512};
 use sha3::Sha3_256;
 
 use super::fingerprint::fingerprint;
+use super::sha256::Sha256Hasher;
 use crate::catalog::SHORT;
 use crate::model::{Algorithm, Digest, Probe};
-use crate::platform::{Sha256Message, Sha256State, sha256_at_once, sha256_compress_all};
+use crate::platform::sha256_at_once;
 
 /// Bytes of the head that a probe covers.
 pub const HEAD: usize = 8 * 1024;
@@ -28,7 +29,7 @@ pub const STATE_FORMAT: i64 = 1;
 #[derive(Clone)]
 pub enum Hasher {
     /// SHA-256.
-    Sha256(Sha256),
+    Sha256(Sha256Hasher),
     /// SHA-512.
     Sha512(Sha512),
     /// SHA3-256.
@@ -41,7 +42,7 @@ impl Hasher {
     /// A hasher that has seen nothing.
     pub fn new(algorithm: Algorithm) -> Self {
         match algorithm {
-            Algorithm::Sha256 => Self::Sha256(Sha256::new()),
+            Algorithm::Sha256 => Self::Sha256(Sha256Hasher::new()),
             Algorithm::Sha512 => Self::Sha512(Sha512::new()),
             Algorithm::Sha3_256 => Self::Sha3_256(Sha3_256::new()),
             Algorithm::Blake3 => Self::Blake3(Box::default()),
@@ -51,7 +52,7 @@ impl Hasher {
     /// Takes in the next bytes of the content.
     pub fn update(&mut self, bytes: &[u8]) {
         match self {
-            Self::Sha256(hasher) => Update::update(hasher, bytes),
+            Self::Sha256(hasher) => hasher.update(bytes),
             Self::Sha512(hasher) => Update::update(hasher, bytes),
             Self::Sha3_256(hasher) => Update::update(hasher, bytes),
             Self::Blake3(hasher) => {
@@ -60,7 +61,7 @@ impl Hasher {
         }
     }
 
-    /// How many contents are best taken in together by [`Hasher::update_all`].
+    /// How many contents are best taken in together by [`Hasher::update_abreast`].
     pub fn at_once(algorithm: Algorithm) -> usize {
         match algorithm {
             Algorithm::Sha256 => sha256_at_once(),
@@ -68,23 +69,25 @@ impl Hasher {
         }
     }
 
-    /// Takes in the next bytes of several contents: SHA-256 of several at once,
-    /// where the processor can, takes little longer than of one.
-    pub fn update_all(pieces: Vec<(&mut Self, &[u8])>) {
-        let mut together = Vec::with_capacity(pieces.len());
+    /// Takes in the next bytes of several contents, and leaves in `pieces` what
+    /// is still to come. SHA-256 of several at once, where the processor can,
+    /// takes little longer than of one, as long as there are several: so it takes in
+    /// only as much of each as the shortest one has. Others take in everything.
+    pub fn update_abreast(pieces: &mut [(&mut Self, &[u8])]) {
+        let mut abreast = Vec::with_capacity(pieces.len());
         for (hasher, piece) in pieces {
             match hasher {
-                Self::Sha256(hasher) => together.push((hasher, piece)),
-                other => other.update(piece),
+                Self::Sha256(hasher) => abreast.push((hasher, piece)),
+                other => other.update(std::mem::take(piece)),
             }
         }
-        update_all_sha256(together);
+        Sha256Hasher::update_abreast(&mut abreast);
     }
 
     /// The digest of everything taken in.
     pub fn finish(self) -> Digest {
         let digest = match self {
-            Self::Sha256(hasher) => Digest::from_bytes(&hasher.finalize()),
+            Self::Sha256(hasher) => Digest::from_bytes(&hasher.finish()),
             Self::Sha512(hasher) => Digest::from_bytes(&hasher.finalize()),
             Self::Sha3_256(hasher) => Digest::from_bytes(&hasher.finalize()),
             Self::Blake3(hasher) => Digest::from_bytes(hasher.finalize().as_bytes()),
@@ -96,7 +99,7 @@ impl Hasher {
     /// `None` for BLAKE3, whose crate does not give its state away.
     pub fn save(&self) -> Option<Vec<u8>> {
         match self {
-            Self::Sha256(hasher) => Some(hasher.serialize().to_vec()),
+            Self::Sha256(hasher) => Some(hasher.save()),
             Self::Sha512(hasher) => Some(hasher.serialize().to_vec()),
             Self::Sha3_256(hasher) => Some(hasher.serialize().to_vec()),
             Self::Blake3(_) => None,
@@ -109,7 +112,7 @@ impl Hasher {
             H::deserialize(state.try_into().ok()?).ok()
         }
         match algorithm {
-            Algorithm::Sha256 => decode(state).map(Self::Sha256),
+            Algorithm::Sha256 => Sha256Hasher::restore(state).map(Self::Sha256),
             Algorithm::Sha512 => decode(state).map(Self::Sha512),
             Algorithm::Sha3_256 => decode(state).map(Self::Sha3_256),
             Algorithm::Blake3 => None,
@@ -121,72 +124,6 @@ impl Hasher {
         let mut hasher = Self::new(algorithm);
         hasher.update(content);
         hasher.finish()
-    }
-}
-
-/// Compresses whole blocks together, and leaves the rest to the crate.
-fn update_all_sha256(mut pieces: Vec<(&mut Sha256, &[u8])>) {
-    let mut begun = Vec::with_capacity(pieces.len());
-    for (at, (hasher, piece)) in pieces.iter().enumerate() {
-        // In the middle of a block nothing can be taken in here.
-        if let Some(between) = BetweenBlocks::of(hasher) {
-            begun.push((at, between, piece.as_chunks().0));
-        }
-    }
-    let mut messages = Vec::with_capacity(begun.len());
-    for (_, between, blocks) in &begun {
-        messages.push(Sha256Message {
-            state: between.state,
-            blocks,
-        });
-    }
-    sha256_compress_all(&mut messages);
-    for ((at, between, blocks), message) in begun.iter().zip(messages) {
-        let (hasher, piece) = &mut pieces[*at];
-        if let Some(then) = between.after(&message.state, blocks.len()) {
-            **hasher = then;
-            *piece = &piece[blocks.len() * BetweenBlocks::BLOCK..];
-        }
-    }
-    for (hasher, rest) in pieces {
-        Update::update(hasher, rest);
-    }
-}
-
-/// The inside of a [`Sha256`] that has taken in whole blocks. Its serialised
-/// form is the only door to it, and is pinned by [`STATE_FORMAT`]: the state's
-/// words and the number of blocks, little-endian, then what is buffered.
-struct BetweenBlocks {
-    state: Sha256State,
-    blocks: u64,
-}
-
-impl BetweenBlocks {
-    const BLOCK: usize = 64;
-    const BLOCKS_AT: usize = 32;
-    const BUFFERED_AT: usize = 40;
-
-    /// `None` in the middle of a block.
-    fn of(hasher: &Sha256) -> Option<Self> {
-        let serialised = hasher.serialize();
-        let (words, _) = serialised[..Self::BLOCKS_AT].as_chunks();
-        let (blocks, _) = serialised[Self::BLOCKS_AT..].as_chunks();
-        let is_between = serialised[Self::BUFFERED_AT] == 0;
-        is_between.then(|| Self {
-            state: std::array::from_fn(|word| u32::from_le_bytes(words[word])),
-            blocks: u64::from_le_bytes(blocks[0]),
-        })
-    }
-
-    /// The hasher that came to `state` with `blocks` more.
-    fn after(&self, state: &Sha256State, blocks: usize) -> Option<Sha256> {
-        let mut serialised = Sha256::new().serialize();
-        for (bytes, word) in serialised.chunks_exact_mut(4).zip(state) {
-            bytes.copy_from_slice(&word.to_le_bytes());
-        }
-        let blocks = self.blocks + blocks as u64;
-        serialised[Self::BLOCKS_AT..Self::BUFFERED_AT].copy_from_slice(&blocks.to_le_bytes());
-        Sha256::deserialize(&serialised).ok()
     }
 }
 
@@ -266,7 +203,7 @@ mod tests {
         /// Contents in arbitrary pieces, taken in together: digests and saved
         /// states are those of each taken in by itself.
         #[test]
-        fn many_at_once_are_the_same_as_one_by_one(
+        fn many_abreast_are_the_same_as_one_by_one(
             rounds in vec(vec(0..700_usize, 20), 0..6),
             byte in any::<u8>(),
         ) {
@@ -280,7 +217,11 @@ mod tests {
                     };
                     let pieces: Vec<Vec<u8>> = lengths.iter().enumerate().map(content).collect();
                     let pieces = pieces.iter().map(Vec::as_slice);
-                    Hasher::update_all(together.iter_mut().zip(pieces.clone()).collect());
+                    let mut left: Vec<_> = together.iter_mut().zip(pieces.clone()).collect();
+                    while left.iter().any(|(_, piece)| !piece.is_empty()) {
+                        Hasher::update_abreast(&mut left);
+                        left.retain(|(_, piece)| !piece.is_empty());
+                    }
                     for (hasher, piece) in alone.iter_mut().zip(pieces) {
                         hasher.update(piece);
                     }

@@ -34,6 +34,7 @@ mod run;
 mod sampler;
 mod samples;
 mod scope;
+mod sha256;
 mod shared;
 pub mod shutdown;
 mod sift;

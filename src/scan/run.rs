@@ -37,8 +37,6 @@ use crate::platform::{FileId, VolumeTable, give_back_memory, lower_priority, mos
 
 /// Files that change while they are read get this many chances in one run.
 const PASSES: u32 = 3;
-/// Most files that one worker reads in step.
-const MOST_IN_STEP: usize = 32;
 /// File descriptors kept for SQLite, folders, logs and the like.
 const RESERVED_FILES: u64 = 64;
 
@@ -317,7 +315,6 @@ impl Run<'_> {
             classes,
             Arc::clone(&self.shared),
             Arc::clone(self.metrics),
-            self.shared.files_at_once.min(MOST_IN_STEP),
             self.limits,
         );
         self.run_stage(lead, &mut source)

@@ -6,7 +6,7 @@
 use std::io;
 
 use super::access::{Access, is_racy, is_same};
-use super::compare::CHUNK;
+use super::compare::{Buffers, CHUNK};
 use super::fingerprint::fingerprint;
 use super::item::{Item, ItemReport, SiftItem, Sifted};
 use super::pool::WorkerContext;
@@ -21,15 +21,13 @@ pub(super) fn sift_batch(
     access: &mut Access,
     shared: &Shared,
     item: &SiftItem,
-    buffers: &mut Vec<AlignedBuffer>,
+    buffers: &mut Buffers,
     context: &WorkerContext,
 ) -> ItemReport {
     let mut report = ItemReport::default();
     let mut results = Vec::new();
     let mut bytes_read = 0;
-    if buffers.is_empty() {
-        buffers.push(AlignedBuffer::new(CHUNK));
-    }
+    let mut buffer = buffers.take();
     for (part, (at, copy)) in item.copies.iter().enumerate() {
         if context.shutdown().is_stopped() || report.fatal.is_some() {
             break;
@@ -56,7 +54,7 @@ pub(super) fn sift_batch(
             file: &file,
             size: item.size,
         };
-        match reader.fingerprint(&mut buffers[0], &mut bytes_read) {
+        match reader.fingerprint(&mut buffer, &mut bytes_read) {
             Ok(Some(fingerprint)) => report.sifted.push(Sifted {
                 at: *at,
                 fingerprint,
@@ -69,6 +67,7 @@ pub(super) fn sift_batch(
             }
         }
     }
+    buffers.give_back(buffer);
     access.release();
     send(shared, context, &mut report, bytes_read, results);
     report

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::access::Access;
 use super::audit::audit_batch;
-use super::compare::hash_classes;
+use super::compare::{Buffers, hash_classes};
 use super::disks::Turn;
 use super::item::{Item, ItemReport, Work};
 use super::list::list;
@@ -15,7 +15,6 @@ use super::samples::SampleReader;
 use super::shared::Shared;
 use super::sift::sift_batch;
 use crate::catalog::{CatalogError, ReadOnly};
-use crate::platform::AlignedBuffer;
 
 /// What a worker thread keeps between items.
 pub(super) struct Worker {
@@ -23,7 +22,7 @@ pub(super) struct Worker {
     retries: u32,
     access: Result<Access, Option<CatalogError>>,
     samples: SampleReader,
-    chunks: Vec<AlignedBuffer>,
+    chunks: Buffers,
     /// How long reading chunks takes.
     pace: Pace,
 }
@@ -39,7 +38,7 @@ impl Worker {
             retries,
             access,
             samples: SampleReader::new(),
-            chunks: Vec::new(),
+            chunks: Buffers::default(),
             pace: Pace::default(),
         }
     }

@@ -9,7 +9,7 @@ use crate::fault::{Fault, Step};
 use crate::model::{Digest, now_ns};
 use crate::platform::{AlignedBuffer, OpenFile};
 use crate::scan::access::{Access, is_racy, is_same};
-use crate::scan::compare::CHUNK;
+use crate::scan::compare::{Buffers, CHUNK};
 use crate::scan::content::probe_of;
 use crate::scan::hasher::Hasher;
 use crate::scan::item::{Item, ItemReport};
@@ -22,20 +22,19 @@ pub(in crate::scan) fn audit_batch(
     access: &mut Access,
     shared: &Shared,
     copies: &[AuditCopy],
-    buffers: &mut Vec<AlignedBuffer>,
+    buffers: &mut Buffers,
     context: &WorkerContext,
 ) -> ItemReport {
-    if buffers.is_empty() {
-        buffers.push(AlignedBuffer::new(CHUNK));
-    }
+    let mut buffer = buffers.take();
     let mut report = ItemReport::default();
     for (part, copy) in copies.iter().enumerate() {
         if context.shutdown().is_stopped() || report.fatal.is_some() {
             break;
         }
         context.set_part(part);
-        audit_copy(access, shared, copy, &mut buffers[0], context, &mut report);
+        audit_copy(access, shared, copy, &mut buffer, context, &mut report);
     }
+    buffers.give_back(buffer);
     access.release();
     if !context.settle() {
         report.audited.clear();

@@ -1,6 +1,7 @@
 //! Files of one class that agree in everything read so far, and how a chunk of
 //! each tells them apart.
 
+use std::ops::Range;
 use std::path::PathBuf;
 
 use super::CHUNK;
@@ -61,59 +62,96 @@ pub(super) struct Lane {
     pub(super) must_digest: bool,
 }
 
-/// A lane whose next chunk was read but not hashed.
+/// A lane whose next chunk was read and is being hashed.
 pub(super) struct Part {
-    pub(super) lane: Lane,
-    /// Where the chunk is.
-    pub(super) buffer: usize,
-    pub(super) length: usize,
+    lane: Lane,
+    buffer: AlignedBuffer,
+    /// The bytes of the buffer that are still to be hashed.
+    left: Range<usize>,
 }
 
 impl Part {
-    pub(super) fn chunk<'b>(&self, buffers: &'b [AlignedBuffer]) -> &'b [u8] {
-        &buffers[self.buffer][..self.length]
+    /// The lane in front of a chunk that fills so much of the buffer.
+    pub(super) fn new(lane: Lane, buffer: AlignedBuffer, length: usize) -> Self {
+        let left = 0..length;
+        Self { lane, buffer, left }
     }
 
-    /// The lane behind its chunk, once that was hashed.
-    pub(super) fn advanced(mut self) -> Lane {
-        self.lane.offset += self.length as u64;
-        self.lane
+    /// The lane's hasher, and what it has to take in.
+    pub(super) fn work(&mut self) -> (&mut Hasher, &[u8]) {
+        (&mut self.lane.hasher, &self.buffer[self.left.clone()])
+    }
+
+    /// Notes that all but the last `left` bytes were hashed.
+    pub(super) fn advance_to(&mut self, left: usize) {
+        let hashed = self.left.len() - left;
+        self.left.start += hashed;
+        self.lane.offset += hashed as u64;
+    }
+
+    /// Whether its chunk was hashed.
+    pub(super) fn is_done(&self) -> bool {
+        self.left.is_empty()
+    }
+
+    /// The lane as far as it was hashed.
+    pub(super) fn lane(&self) -> &Lane {
+        &self.lane
+    }
+
+    /// The lane, and the buffer, which is free again.
+    pub(super) fn into_lane(self) -> (Lane, AlignedBuffer) {
+        (self.lane, self.buffer)
+    }
+}
+
+/// Buffers for chunks that are not in use. The one that was used last, which
+/// the processor still has at hand, is the next to be used.
+#[derive(Default)]
+pub(in crate::scan) struct Buffers(Vec<AlignedBuffer>);
+
+impl Buffers {
+    /// A free buffer of [`CHUNK`] bytes.
+    pub(in crate::scan) fn take(&mut self) -> AlignedBuffer {
+        self.0.pop().unwrap_or_else(|| AlignedBuffer::new(CHUNK))
+    }
+
+    /// Takes a buffer back.
+    pub(in crate::scan) fn give_back(&mut self, buffer: AlignedBuffer) {
+        self.0.push(buffer);
     }
 }
 
 /// The members of a lane, sorted by the content of their next chunk.
 pub(super) struct Sorting<'b> {
-    buffers: &'b mut Vec<AlignedBuffer>,
-    /// The first buffer that is free.
-    first: usize,
+    buffers: &'b mut Buffers,
+    /// The buffer to read the next member's chunk into.
+    fresh: AlignedBuffer,
     length: usize,
     kinds: Vec<Kind>,
 }
 
-/// Members whose chunk is that in one of the buffers.
-struct Kind {
-    members: Vec<usize>,
+/// Members whose chunk is that in the buffer.
+pub(super) struct Kind {
+    pub(super) members: Vec<usize>,
+    pub(super) buffer: AlignedBuffer,
     /// Of all but the first kind, which every chunk is compared with.
     fingerprint: u64,
 }
 
 impl<'b> Sorting<'b> {
-    pub(super) fn new(buffers: &'b mut Vec<AlignedBuffer>, first: usize, length: usize) -> Self {
+    pub(super) fn new(buffers: &'b mut Buffers, length: usize) -> Self {
         Self {
+            fresh: buffers.take(),
             buffers,
-            first,
             length,
             kinds: Vec::new(),
         }
     }
 
-    /// The buffer to read the next member's chunk into.
+    /// Where to read the next member's chunk to.
     pub(super) fn fresh(&mut self) -> &mut [u8] {
-        let at = self.first + self.kinds.len();
-        if self.buffers.len() == at {
-            self.buffers.push(AlignedBuffer::new(CHUNK));
-        }
-        &mut self.buffers[at][..self.length]
+        &mut self.fresh[..self.length]
     }
 
     /// Puts a member, whose chunk was just read, to those that agree with it.
@@ -122,6 +160,7 @@ impl<'b> Sorting<'b> {
             Ok(kind) => self.kinds[kind].members.push(member),
             Err(fingerprint) => self.kinds.push(Kind {
                 members: vec![member],
+                buffer: std::mem::replace(&mut self.fresh, self.buffers.take()),
                 fingerprint,
             }),
         }
@@ -131,24 +170,25 @@ impl<'b> Sorting<'b> {
     /// it with each of many chunks that begin alike would take longer than
     /// hashing it: beyond the first, only those of equal fingerprint are.
     fn matching(&self) -> Result<usize, u64> {
-        let (known, fresh) = self.buffers[self.first..].split_at(self.kinds.len());
-        let chunk = &fresh[0][..self.length];
-        let is_equal = |kind: usize| known[kind][..self.length] == *chunk;
-        if self.kinds.is_empty() {
+        let chunk = &self.fresh[..self.length];
+        let is_equal = |kind: &Kind| kind.buffer[..self.length] == *chunk;
+        let Some(first) = self.kinds.first() else {
             return Err(0);
-        }
-        if is_equal(0) {
+        };
+        if is_equal(first) {
             return Ok(0);
         }
         let fingerprint = fingerprint(0, chunk);
-        (1..self.kinds.len())
-            .find(|kind| self.kinds[*kind].fingerprint == fingerprint && is_equal(*kind))
+        let mut others = self.kinds.iter().skip(1);
+        others
+            .position(|kind| kind.fingerprint == fingerprint && is_equal(kind))
+            .map(|other| other + 1)
             .ok_or(fingerprint)
     }
 
     /// The members of each kind, with the buffer that holds their chunk.
-    pub(super) fn finish(self) -> impl Iterator<Item = (usize, Vec<usize>)> {
-        let members = self.kinds.into_iter().map(|kind| kind.members);
-        (self.first..).zip(members)
+    pub(super) fn finish(self) -> Vec<Kind> {
+        self.buffers.give_back(self.fresh);
+        self.kinds
     }
 }

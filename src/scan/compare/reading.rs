@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::Instant;
 
-use super::lane::{Lane, Member, Part, Sorting};
-use super::{AT_ONCE_FROM_DISK, CHUNK};
+use super::lane::{Buffers, Kind, Lane, Member, Part, Sorting};
+use super::{AT_ONCE_FROM_DISK, CHUNK, MOST_OPEN};
 use crate::catalog::{FileOutcome, FileResult, HUGE, HashClass, HashState, Record, WorkCopy};
 use crate::fault::{Fault, Step};
 use crate::model::now_ns;
-use crate::platform::AlignedBuffer;
 use crate::scan::access::{Access, is_racy, is_same};
 use crate::scan::hasher::{Hasher, STATE_FORMAT};
 use crate::scan::item::{Item, ItemReport};
@@ -56,6 +55,11 @@ impl<'c> Desk<'c> {
         Hasher::at_once(self.shared.algorithm).max(AT_ONCE_FROM_DISK)
     }
 
+    /// How many files may be open.
+    pub(super) fn most_open(&self) -> usize {
+        self.shared.files_at_once.min(MOST_OPEN)
+    }
+
     /// Sends what was learned so far, unless the item was given up. Whoever
     /// does it again learns and stores the same.
     pub(super) fn hand_in(&mut self) {
@@ -88,7 +92,10 @@ pub(super) struct Reading<'c> {
     class: &'c HashClass,
     began: i64,
     members: Vec<Member<'c>>,
+    /// Lanes whose next chunk is to be read.
     lanes: Vec<Lane>,
+    /// Lanes whose next chunk is being hashed.
+    pub(super) parts: Vec<Part>,
     /// Lanes that were read to the end.
     finished: Vec<Lane>,
     /// Members that changed while they were read.
@@ -104,6 +111,7 @@ impl<'c> Reading<'c> {
             began: now_ns(),
             members: Vec::new(),
             lanes: Vec::new(),
+            parts: Vec::new(),
             finished: Vec::new(),
             changed: Vec::new(),
         };
@@ -172,13 +180,18 @@ impl<'c> Reading<'c> {
         }
     }
 
-    /// A lane that is not at its end.
-    pub(super) fn next_lane(&mut self) -> Option<Lane> {
-        self.lanes.pop()
+    /// Takes back the lanes whose chunk was hashed.
+    pub(super) fn take_in(&mut self, buffers: &mut Buffers) {
+        let done: Vec<_> = self.parts.extract_if(.., |part| part.is_done()).collect();
+        for part in done {
+            let (lane, buffer) = part.into_lane();
+            buffers.give_back(buffer);
+            self.put_back(lane);
+        }
     }
 
     /// Takes a lane in, or back.
-    pub(super) fn put_back(&mut self, lane: Lane) {
+    fn put_back(&mut self, lane: Lane) {
         if lane.offset >= self.class.size {
             self.finished.push(lane);
         } else {
@@ -186,9 +199,14 @@ impl<'c> Reading<'c> {
         }
     }
 
+    /// How many files it may have open.
+    pub(super) fn copies(&self) -> usize {
+        self.class.copies.len()
+    }
+
     /// Whether nothing of it is left to read.
     pub(super) fn is_done(&self) -> bool {
-        self.lanes.is_empty()
+        self.lanes.is_empty() && self.parts.is_empty()
     }
 
     /// Tells the writer how far huge files came. A file that is too fresh is
@@ -198,7 +216,8 @@ impl<'c> Reading<'c> {
             return;
         }
         let mut results = Vec::new();
-        for lane in self.lanes.iter().filter(|lane| lane.offset > 0) {
+        let lanes = self.lanes.iter().chain(self.parts.iter().map(Part::lane));
+        for lane in lanes.filter(|lane| lane.offset > 0) {
             let Some(state) = lane.hasher.save() else {
                 return;
             };
@@ -221,18 +240,12 @@ impl<'c> Reading<'c> {
         desk.send(results);
     }
 
-    /// Reads one chunk of every member of a lane and splits it by content.
-    /// `used` is the number of buffers that hold chunks.
-    pub(super) fn step(
-        &mut self,
-        desk: &mut Desk<'_>,
-        mut lane: Lane,
-        buffers: &mut Vec<AlignedBuffer>,
-        used: &mut usize,
-    ) -> Vec<Part> {
-        let left = self.class.size - lane.offset;
-        let length = CHUNK.min(usize::try_from(left).unwrap_or(CHUNK));
-        let mut sorting = Sorting::new(buffers, *used, length);
+    /// Reads one chunk of every member of a lane and splits it by content. Returns
+    /// how many chunks are now to be hashed; `None` when there is no such lane.
+    pub(super) fn step(&mut self, desk: &mut Desk<'_>, buffers: &mut Buffers) -> Option<usize> {
+        let mut lane = self.lanes.pop()?;
+        let length = next_length(lane.offset, self.class.size);
+        let mut sorting = Sorting::new(buffers, length);
         for member in std::mem::take(&mut lane.members) {
             match self.read(desk, member, sorting.fresh(), lane.offset) {
                 Ok(true) => sorting.add(member),
@@ -243,8 +256,11 @@ impl<'c> Reading<'c> {
                 }
             }
         }
-        let kinds = sorting.finish().inspect(|_| *used += 1).collect();
-        self.split(desk, &lane, length, kinds)
+        let before = self.parts.len();
+        for kind in sorting.finish() {
+            self.go_on(desk, &lane, length, kind, buffers);
+        }
+        Some(self.parts.len() - before)
     }
 
     /// Reads a chunk; `false` when the file became shorter.
@@ -285,36 +301,35 @@ impl<'c> Reading<'c> {
         push_failure(desk.access, copy, fault, again, &mut desk.report);
     }
 
-    /// Turns what a lane fell into into lanes, each still to be hashed. One
-    /// that is alone, and need not be, is done with.
-    fn split(
+    /// Goes on with members of a lane whose chunk is the same, which is still to
+    /// be hashed. One that is alone, and need not be, is done with.
+    fn go_on(
         &mut self,
         desk: &mut Desk<'_>,
         lane: &Lane,
         length: usize,
-        kinds: Vec<(usize, Vec<usize>)>,
-    ) -> Vec<Part> {
-        let mut parts = Vec::with_capacity(kinds.len());
-        for (buffer, members) in kinds {
-            if members.len() == 1 && !lane.must_digest {
-                self.settle(desk, members[0]);
-                // The rest need not be read, which makes it done.
-                let rest = self.class.size - (lane.offset + length as u64);
-                desk.context.metrics().bytes_hashed.add(rest);
-                continue;
-            }
-            let lane = Lane {
-                members,
-                hasher: lane.hasher.clone(),
-                ..*lane
-            };
-            parts.push(Part {
-                lane,
-                buffer,
-                length,
-            });
+        kind: Kind,
+        buffers: &mut Buffers,
+    ) {
+        let Kind {
+            members, buffer, ..
+        } = kind;
+        if let [alone] = members[..]
+            && !lane.must_digest
+        {
+            buffers.give_back(buffer);
+            self.settle(desk, alone);
+            // The rest need not be read, which makes it done.
+            let rest = self.class.size - (lane.offset + length as u64);
+            desk.context.metrics().bytes_hashed.add(rest);
+            return;
         }
-        parts
+        let lane = Lane {
+            members,
+            hasher: lane.hasher.clone(),
+            ..*lane
+        };
+        self.parts.push(Part::new(lane, buffer, length));
     }
 
     /// Notes a copy that differs from all others of its class.
@@ -364,6 +379,14 @@ impl<'c> Reading<'c> {
             self.changed.push(member);
         }
     }
+}
+
+/// How much is read next at an offset, so that further chunks begin at multiples
+/// of their length: what an earlier run saved may end anywhere.
+fn next_length(offset: u64, size: u64) -> usize {
+    let chunk = CHUNK as u64;
+    let length = (chunk - offset % chunk).min(size - offset);
+    usize::try_from(length).unwrap_or(CHUNK)
 }
 
 /// The lane that goes on where an earlier run stopped, or starts.
