@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use super::access::{Access, OpenError, is_in_state};
 use super::item::{Failure, Item, ItemReport, Place};
 use super::pool::WorkerContext;
-use super::samples::{AT_ONCE, SampleReader, Taken, WINDOW, is_short, sample_length};
+use super::samples::{SampleReader, Taken, WINDOW, is_short, sample_length};
 use super::shared::Shared;
 use crate::catalog::{FileOutcome, FileResult, Record, SampleHash, WorkCopy};
 use crate::fault::{Fault, Step};
-use crate::model::Algorithm;
+use crate::model::{Algorithm, now_ns};
 use crate::platform::OpenFile;
 
 /// Probes the copies one after the other; stops early on shutdown.
@@ -53,7 +53,10 @@ pub(super) fn probe_batch(
             let bytes = sample_length(copy.state.size);
             throttle.take(bytes, context.shutdown(), || context.progress(0));
         }
-        match reader.take(unhashed.len(), &opened, &copy.state) {
+        if is_short(copy.state.size) && !reader.has_room_for(copy.state.size) {
+            unhashed.hash(reader, shared.algorithm, &mut results);
+        }
+        match reader.take(&opened, &copy.state, now_ns()) {
             Ok(Some(taken)) => {
                 shared.disks.note_pace(reader.pace(), copy.volume);
                 bytes_read += sample_length(copy.state.size);
@@ -68,9 +71,6 @@ pub(super) fn probe_batch(
                         }
                         results.push(result(copy, sample.into()));
                     }
-                }
-                if unhashed.len() == AT_ONCE {
-                    unhashed.hash(reader, shared.algorithm, &mut results);
                 }
             }
             Ok(None) => push_changed(access, copy, &opened, &mut report, &mut results),
@@ -99,17 +99,18 @@ struct Unhashed<'a> {
 }
 
 impl<'a> Unhashed<'a> {
-    fn len(&self) -> usize {
-        self.taken.len()
-    }
-
     fn add(&mut self, copy: &'a WorkCopy, taken: Taken) {
         self.copies.push(copy);
         self.taken.push(taken);
     }
 
     /// Adds what their hashes show to `results`, and starts over.
-    fn hash(&mut self, reader: &SampleReader, algorithm: Algorithm, results: &mut Vec<FileResult>) {
+    fn hash(
+        &mut self,
+        reader: &mut SampleReader,
+        algorithm: Algorithm,
+        results: &mut Vec<FileResult>,
+    ) {
         let samples = reader.hash(&self.taken, algorithm);
         self.taken.clear();
         for (copy, sample) in self.copies.drain(..).zip(samples) {

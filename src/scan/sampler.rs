@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 
 use super::access::is_in_state;
 use super::pool::WorkerContext;
-use super::samples::{AT_ONCE, SampleReader, Taken, WINDOW, is_short, sample_length};
+use super::samples::{SampleReader, Taken, WINDOW, is_short, sample_length};
 use super::shared::Shared;
 use super::sizes::{Meeting, Sizes};
 use crate::catalog::{FileChange, FileState, SampleHash, WorkCopy};
 use crate::fault::{Fault, Step};
-use crate::model::{FolderId, Probe, VolumeId};
+use crate::model::{FolderId, Probe, VolumeId, now_ns};
 use crate::platform::{Dir, Links, OpenFile};
 
 /// Reads files of one open folder.
@@ -65,8 +65,15 @@ impl Sampler<'_> {
             }
             let long = window.partition_point(|file| !is_short(changes[file.index].meta.size));
             let (long, short) = window.split_at_mut(long);
-            for batch in long.chunks_mut(1).chain(short.chunks_mut(AT_ONCE)) {
+            for file in long.chunks_mut(1) {
+                bytes_read += self.sample(file, sizes, changes);
+            }
+            let mut rest = short;
+            while !rest.is_empty() {
+                let together = rest.iter().map(|file| changes[file.index].meta.size);
+                let (batch, later) = rest.split_at_mut(SampleReader::fitting(together));
                 bytes_read += self.sample(batch, sizes, changes);
+                rest = later;
             }
         }
         bytes_read
@@ -77,11 +84,12 @@ impl Sampler<'_> {
     fn sample(&mut self, batch: &mut [Wanted], sizes: &Sizes, changes: &mut [FileChange]) -> u64 {
         let (mut taken, mut bytes_read) = (Vec::with_capacity(batch.len()), 0);
         let mut read = Vec::with_capacity(batch.len());
+        let began = now_ns();
         for Wanted { index, open } in batch {
             let (index, open) = (*index, open.take());
             let change = &changes[index];
             self.name(index, change);
-            match self.take(taken.len(), change, open) {
+            match self.take(change, open, began) {
                 Some(sample) => {
                     bytes_read += sample_length(change.meta.size);
                     taken.push(sample);
@@ -91,6 +99,10 @@ impl Sampler<'_> {
                 None => sizes.take_back(self.copy(change)),
             }
         }
+        self.context.progress(bytes_read);
+        let metrics = self.context.metrics();
+        metrics.candidates.add(taken.len() as u64);
+        metrics.files_probed.add(taken.len() as u64);
         let samples = self.reader.hash(&taken, self.shared.algorithm);
         for (index, sample) in read.into_iter().zip(samples) {
             changes[index].sample = Some(sample);
@@ -103,8 +115,7 @@ impl Sampler<'_> {
         self.path_buffer.as_mut_os_string().clear();
         self.path_buffer.push(self.path);
         self.path_buffer.push(&*change.name);
-        self.context.set_path(&self.path_buffer);
-        self.context.set_part(index);
+        self.context.begin_part(index, &self.path_buffer);
     }
 
     /// The files to read now; handles of others are closed.
@@ -146,7 +157,7 @@ impl Sampler<'_> {
         }
     }
 
-    fn take(&mut self, slot: usize, change: &FileChange, open: Option<OpenFile>) -> Option<Taken> {
+    fn take(&mut self, change: &FileChange, open: Option<OpenFile>, began: i64) -> Option<Taken> {
         // A head that moves between folders and files takes its time: files
         // are read later, in the order of their inodes.
         self.is_reading &=
@@ -155,12 +166,9 @@ impl Sampler<'_> {
             return None;
         }
         let state = state_of(change);
-        match self.open_and_take(slot, change, &state, open) {
+        match self.open_and_take(change, &state, open, began) {
             Ok(taken) => {
                 self.shared.disks.note_pace(self.reader.pace(), self.volume);
-                self.context.progress(sample_length(state.size));
-                self.context.metrics().candidates.add(1);
-                self.context.metrics().files_probed.add(1);
                 taken
             }
             Err(error) => {
@@ -173,10 +181,10 @@ impl Sampler<'_> {
     /// `None` where the file is not the one that was listed.
     fn open_and_take(
         &mut self,
-        slot: usize,
         change: &FileChange,
         state: &FileState,
         open: Option<OpenFile>,
+        began: i64,
     ) -> io::Result<Option<Taken>> {
         if let Some(throttle) = &self.shared.throttle {
             let (context, bytes) = (self.context, sample_length(state.size));
@@ -189,7 +197,7 @@ impl Sampler<'_> {
         if !is_in_state(&file.opened_as().meta, state) {
             return Ok(None);
         }
-        self.reader.take(slot, &file, state)
+        self.reader.take(&file, state, began)
     }
 }
 

@@ -9,23 +9,26 @@ use super::digests::digest_all;
 use super::hasher::{HEAD, TAIL, WHOLE, probe, probe_whole};
 use super::pace::{Pace, Share};
 use crate::catalog::{FileState, SHORT, Sample, SampleHash};
-use crate::model::{Algorithm, Probe, VolumeId, now_ns};
+use crate::model::{Algorithm, Probe, VolumeId};
 use crate::platform::{AlignedBuffer, OpenFile};
 
 /// Files that are asked for ahead of being read.
 pub(super) const WINDOW: usize = 64;
-/// Short files that are hashed at once.
-pub(super) const AT_ONCE: usize = 16;
-/// Most bytes that are read of one file, and of one that is short.
+/// Most bytes that are read of one file that is not short.
 #[allow(clippy::cast_possible_truncation, reason = "64 KiB")]
 const LONGEST: usize = WHOLE as usize;
-#[allow(clippy::cast_possible_truncation, reason = "32 KiB")]
-const SHORTEST: usize = SHORT as usize;
+/// Room for short files that are hashed together: many, so that several are hashed
+/// at once until the last, but no more than the processor has at hand.
+const ROOM: usize = 512 * 1024;
+/// Each of them begins on a page of its own, since reading to other places takes
+/// several times as long.
+const PAGE: usize = 4096;
 
 /// One worker's means to take samples.
 pub(super) struct SampleReader {
-    /// For [`AT_ONCE`] short files.
-    short: Vec<AlignedBuffer>,
+    /// For short files, and how much of it they use.
+    short: AlignedBuffer,
+    used: usize,
     /// For any other file.
     long: AlignedBuffer,
     pace: Pace,
@@ -36,17 +39,17 @@ pub(super) struct SampleReader {
 
 /// What was read of a file that was found unchanged.
 pub(super) struct Taken {
-    /// The buffer it is in, if the file is short.
-    slot: usize,
+    /// Where it is, if the file is short.
+    start: usize,
     size: u64,
     racy: bool,
 }
 
 impl SampleReader {
     pub(super) fn new() -> Self {
-        let short = (0..AT_ONCE).map(|_| AlignedBuffer::new(SHORTEST));
         Self {
-            short: short.collect(),
+            short: AlignedBuffer::new(ROOM),
+            used: 0,
             long: AlignedBuffer::new(LONGEST),
             pace: Pace::default(),
             volume: None,
@@ -92,20 +95,36 @@ impl SampleReader {
         }
     }
 
-    /// Reads what a sample needs, of a short file into one of [`AT_ONCE`] slots;
-    /// `None` when the file changed under the reader.
+    /// How many of these files can be taken together: several short ones, or one.
+    pub(super) fn fitting(sizes: impl IntoIterator<Item = u64>) -> usize {
+        let mut used = 0;
+        let fits = |size: &u64| {
+            used += room_of(*size);
+            used <= ROOM
+        };
+        sizes.into_iter().take_while(fits).count().max(1)
+    }
+
+    /// Whether a file can be taken together with those that were not hashed yet.
+    pub(super) fn has_room_for(&self, size: u64) -> bool {
+        self.used + room_of(size) <= ROOM
+    }
+
+    /// Reads what a sample needs, since the moment `began` or later; `None` when
+    /// the file changed under the reader. A short file keeps its place until it is
+    /// hashed.
     pub(super) fn take(
         &mut self,
-        slot: usize,
         file: &OpenFile,
         state: &FileState,
+        began: i64,
     ) -> io::Result<Option<Taken>> {
-        let began = now_ns();
         let clock = Instant::now();
         let size = state.size;
+        let start = self.used;
         let buffer = match is_short(size) {
-            true => &mut self.short[slot],
-            false => &mut self.long,
+            true => &mut self.short[start..],
+            false => &mut self.long[..],
         };
         let is_whole = match whole_length(size) {
             Some(length) => file.read_at(&mut buffer[..length], 0)? == length,
@@ -117,23 +136,27 @@ impl SampleReader {
         };
         self.pace.note(clock.elapsed());
         let is_unchanged = is_whole && is_same(file.opened_as(), &file.stat()?);
+        if is_unchanged && is_short(size) {
+            self.used += room_of(size);
+        }
         Ok(is_unchanged.then_some(Taken {
-            slot,
+            start,
             size,
             racy: is_racy(state, began),
         }))
     }
 
     /// The hashes of what was taken: of one file, or of several short ones.
-    pub(super) fn hash(&self, taken: &[Taken], algorithm: Algorithm) -> Vec<Sample> {
+    pub(super) fn hash(&mut self, taken: &[Taken], algorithm: Algorithm) -> Vec<Sample> {
         if let [taken] = taken
             && !is_short(taken.size)
         {
             return vec![taken.sample(SampleHash::Probe(self.probe(taken)))];
         }
+        self.used = 0;
         let content = |taken: &Taken| {
-            let length = whole_length(taken.size).unwrap_or(SHORTEST);
-            &self.short[taken.slot][..length]
+            let length = whole_length(taken.size).unwrap_or(0);
+            &self.short[taken.start..taken.start + length]
         };
         let contents: Vec<_> = taken.iter().map(content).collect();
         let digests = digest_all(algorithm, &contents).into_iter();
@@ -168,6 +191,11 @@ pub(super) fn sample_length(size: u64) -> u64 {
 /// The length of a file that is read whole.
 pub(super) fn whole_length(size: u64) -> Option<usize> {
     usize::try_from(size).ok().filter(|_| size <= WHOLE)
+}
+
+/// The room that a short file takes.
+fn room_of(size: u64) -> usize {
+    whole_length(size).map_or(ROOM, |length| length.next_multiple_of(PAGE))
 }
 
 /// Whether a file has a digest and no probe.

@@ -283,8 +283,7 @@ impl<'c> Reading<'c> {
         if let Some(throttle) = &desk.shared.throttle {
             throttle.take(length, context.shutdown(), || context.progress(0));
         }
-        context.set_part(member.part);
-        context.set_path(&member.path);
+        context.begin_part(member.part, &member.path);
         let clock = Instant::now();
         let read = member.file.read_at(chunk, offset)? as u64;
         desk.pace.note(clock.elapsed());

@@ -28,6 +28,14 @@ struct Track {
     part: Option<usize>,
 }
 
+impl Track {
+    fn set_path(&mut self, path: &Path) {
+        // Reuses the allocation: this is called once for every file.
+        self.what.as_mut_os_string().clear();
+        self.what.push(path);
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     /// No item.
@@ -81,9 +89,16 @@ impl WorkerContext {
     /// A sign of life: work on this path begins. Stall warnings name it.
     pub fn set_path(&self, path: &Path) {
         self.sign_of_life(|track| {
-            // Reuses the allocation: this is called once for every file.
-            track.what.as_mut_os_string().clear();
-            track.what.push(path);
+            track.set_path(path);
+            self.metrics.at_path(path);
+        });
+    }
+
+    /// A sign of life: work on this part of an item, which is that path, begins.
+    pub fn begin_part(&self, part: usize, path: &Path) {
+        self.sign_of_life(|track| {
+            track.part = Some(part);
+            track.set_path(path);
             self.metrics.at_path(path);
         });
     }
