@@ -75,11 +75,11 @@ pub use writer::{Writer, WriterHandle};
 /// Version of the probe function that filled `files.probe`, and of the choice of
 /// files that have a probe ([`SHORT`]). A migration raises it and forgets what
 /// does not hold any more.
-pub const PROBE_VERSION: i64 = 3;
+pub const PROBE_VERSION: i64 = 4;
 
 /// A file that is no longer has a digest and no probe. To hash it costs less
 /// than to open it a second time, which a copy would need.
-pub const SHORT: u64 = 32 * 1024;
+pub const SHORT: u64 = 48 * 1024;
 
 /// Files of at least this size are hashed in stretches that a resume need not
 /// repeat.

@@ -459,11 +459,11 @@ mod tests {
             "INSERT INTO catalog VALUES (1, 'sha256', 1, 0, NULL, 0);
              INSERT INTO volumes VALUES (1, 'v', 'ext4', 1, 0);
              INSERT INTO roots (id, path, volume, files, bytes, created_at)
-                 VALUES (1, x'2f61', 1, 3, 156384, 0);
+                 VALUES (1, x'2f61', 1, 3, 176384, 0);
              INSERT INTO folders (id, root, name, volume, first_scan) VALUES (1, 1, x'', 1, 1);",
         )
         .unwrap();
-        for (name, size) in [("a", 16_384), ("b", 40_000), ("c", 100_000)] {
+        for (name, size) in [("a", 16_384), ("b", 60_000), ("c", 100_000)] {
             old.execute(
                 "INSERT INTO files (folder, name, size, allocated, mtime_ns, ctime_ns, ino, nlink,
                                     first_scan, probe)

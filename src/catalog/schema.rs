@@ -25,6 +25,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/006_absences.sql"),
     include_str!("migrations/007_signatures.sql"),
     include_str!("migrations/008_short_files.sql"),
+    include_str!("migrations/009_short_files_48k.sql"),
 ];
 
 /// Creates the tables in a new file, or runs the steps an older one lacks. A

@@ -38,7 +38,7 @@ fn the_copy_is_private() {
 fn a_backup_during_a_scan_is_sound() {
     let env = TestEnv::new();
     for number in 0..200 {
-        env.random(format!("tree/{number}"), number / 2, 40_000);
+        env.random(format!("tree/{number}"), number / 2, 60_000);
     }
     let mut scan = env.start("scan tree --bwlimit 1M --batch-time 5ms");
     let listed = || env.db().exists() && env.run("status").exit == Some(0);

@@ -18,7 +18,7 @@ fn tree() -> TestEnv {
 fn tree_of(files: usize) -> TestEnv {
     let env = TestEnv::new();
     for number in 0..files {
-        env.random(format!("disk/{number}"), number as u64 / 2, 40_000);
+        env.random(format!("disk/{number}"), number as u64 / 2, 60_000);
     }
     env
 }

@@ -421,7 +421,7 @@ fn a_file_that_hangs_takes_no_other_file_along() {
         skip!("no strace to make reads hang");
     }
     // In a batch of probes, and in a class that is read in step.
-    for (size, from) in [(40_000, 1), (300_000, 3)] {
+    for (size, from) in [(60_000, 1), (300_000, 3)] {
         let env = TestEnv::new();
         env.random("tree/a", 1, size)
             .copy("tree/a", "tree/b")

@@ -23,7 +23,7 @@ const PARTS: [&str; 4] = ["tree/one", "tree/two", "tree/three", "other"];
 
 /// Sizes around every border: nothing, one byte, a page, the probe, a chunk.
 const SIZES: [usize; 12] = [
-    0, 1, 2, 4_096, 32_767, 32_768, 32_769, 65_535, 65_536, 65_537, 131_072, 200_000,
+    0, 1, 2, 4_096, 49_151, 49_152, 49_153, 65_535, 65_536, 65_537, 131_072, 200_000,
 ];
 
 /// Content from a small alphabet, so that duplicates are common.

@@ -5,13 +5,13 @@ use crate::env::TestEnv;
 use crate::report_json::expected;
 use crate::stats::json_stats;
 
-/// Makes of a catalog of today what schema 7 had: files of 16 to 32 KiB with a
+/// Makes of a catalog of today what schema 7 had: files of 16 to 48 KiB with a
 /// probe, and a digest only where the probe had an equal.
 fn make_old(env: &TestEnv) {
     let connection = rusqlite::Connection::open(env.db()).unwrap();
     connection
         .execute_batch(
-            "UPDATE files SET probe = 5 WHERE size = 20000;
+            "UPDATE files SET probe = 5 WHERE size IN (20000, 40000);
              UPDATE files SET probe = 6, digest = NULL, compared = NULL, hashed_in = NULL
               WHERE name = CAST('other' AS BLOB);
              UPDATE files SET probe = 5, digest = NULL, compared = NULL, hashed_in = NULL,
@@ -31,6 +31,7 @@ fn files_that_have_no_probe_any_more_keep_their_digests() {
         .random("tree/settled", 3, 20_000);
     env.random("tree/alone", 4, 30_000);
     env.random("tree/c", 5, 40_000).copy("tree/c", "tree/d");
+    env.random("tree/f", 6, 60_000).copy("tree/f", "tree/g");
     env.settle_clock();
     env.run("scan tree").ok();
     make_old(&env);
@@ -40,13 +41,21 @@ fn files_that_have_no_probe_any_more_keep_their_digests() {
     assert_eq!(rescan["bytes_read"], 40_000, "those without a digest");
     assert_eq!(
         env.groups(),
-        expected(&[&["tree/a", "tree/b"], &["tree/c", "tree/d"]])
+        expected(&[
+            &["tree/a", "tree/b"],
+            &["tree/c", "tree/d"],
+            &["tree/f", "tree/g"]
+        ])
     );
     // A newcomer finds what had a digest all along.
     env.copy("tree/b", "tree/e").settle_clock();
     env.run("scan tree").ok();
     assert_eq!(
         env.groups(),
-        expected(&[&["tree/a", "tree/b", "tree/e"], &["tree/c", "tree/d"]])
+        expected(&[
+            &["tree/a", "tree/b", "tree/e"],
+            &["tree/c", "tree/d"],
+            &["tree/f", "tree/g"]
+        ])
     );
 }

@@ -290,8 +290,8 @@ mod tests {
             file("a", 100, 1),
             file("sub/b", 100, 2),
             file("sub/link", 100, 2),
-            file("c", 40_000, 3).content(2),
-            file("d", 40_000, 4).content(2),
+            file("c", 60_000, 3).content(2),
+            file("d", 60_000, 4).content(2),
             file("alone", 7, 5).unread(),
             file("empty", 0, 6),
         ];

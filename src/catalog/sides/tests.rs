@@ -51,8 +51,8 @@ fn doubt_is_what_the_catalog_calls_undetermined() {
     for (mine, ours) in KNOWLEDGE {
         for (other, theirs) in KNOWLEDGE {
             let bed = Bed::new();
-            bed.scan("/a", &[file("x", 40_000, 1)]);
-            bed.scan("/b", &[file("y", 40_000, 2)]);
+            bed.scan("/a", &[file("x", 60_000, 1)]);
+            bed.scan("/b", &[file("y", 60_000, 2)]);
             for (name, knowledge) in [("x", ours), ("y", theirs)] {
                 bed.sql(&format!(
                     "UPDATE files SET {knowledge} WHERE name = CAST('{name}' AS BLOB);
