@@ -202,3 +202,54 @@ fn room_of(size: u64) -> usize {
 pub(super) fn is_short(size: u64) -> bool {
     size <= SHORT
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::model::now_ns;
+    use crate::platform::{Dir, Links};
+    use crate::scan::hasher::Hasher;
+
+    #[test]
+    fn short_files_that_are_taken_together_keep_to_themselves() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = Dir::open_root(folder.path()).unwrap();
+        let mut reader = SampleReader::new();
+        let sizes = [1, PAGE - 1, PAGE, PAGE + 1, 40_000, 49_152, 2];
+        for round in 0..2_u8 {
+            let (mut taken, mut expected) = (Vec::new(), Vec::new());
+            for (number, size) in (1..).zip(sizes) {
+                let content = vec![number + 100 * round; size];
+                fs::write(folder.path().join("file"), &content).unwrap();
+                let file = dir.open_file("file".as_ref(), Links::Refuse).unwrap();
+                let meta = &file.opened_as().meta;
+                let state = FileState {
+                    size: meta.size,
+                    mtime_ns: meta.mtime_ns,
+                    ctime_ns: meta.ctime_ns,
+                    ino: None,
+                };
+                assert!(reader.has_room_for(state.size));
+                taken.extend(reader.take(&file, &state, now_ns()).unwrap());
+                expected.push(Hasher::digest(Algorithm::Sha256, &content));
+            }
+            let samples = reader.hash(&taken, Algorithm::Sha256);
+            let hashes: Vec<_> = samples.iter().map(|sample| sample.hash).collect();
+            let expected: Vec<_> = expected.into_iter().map(SampleHash::Digest).collect();
+            assert_eq!(hashes, expected);
+        }
+    }
+
+    #[test]
+    fn as_many_are_taken_together_as_there_is_room_for() {
+        assert_eq!(SampleReader::fitting([SHORT; 100]), 10);
+        assert_eq!(SampleReader::fitting([1; 1_000]), ROOM / PAGE);
+        assert_eq!(SampleReader::fitting([1, 2, 3]), 3);
+        assert_eq!(SampleReader::fitting([WHOLE + 1, 1]), 1);
+        let mut reader = SampleReader::new();
+        reader.used = ROOM - PAGE;
+        assert!(reader.has_room_for(PAGE as u64) && !reader.has_room_for(PAGE as u64 + 1));
+    }
+}

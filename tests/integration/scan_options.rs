@@ -496,6 +496,19 @@ fn however_disks_are_read_the_groups_are_the_same() {
     let env = TestEnv::new();
     env.random("tree/a", 1, 100_000).copy("tree/a", "tree/b");
     env.copy("tree/a", "tree/near").flip("tree/near", 50_000);
+    // Large ones that differ early, late or not at all, and with holes at the end.
+    env.random("tree/large", 3, 3_000_000);
+    for (name, at) in [("end", 2_999_999), ("middle", 2_000_000), ("same", 0)] {
+        let name = format!("tree/large-{name}");
+        env.copy("tree/large", &name);
+        if at > 0 {
+            env.flip(&name, at);
+        }
+    }
+    for (name, seed) in [("one", 4), ("same", 4), ("other", 5)] {
+        let name = format!("tree/holes-{name}");
+        env.random(&name, seed, 200_000).lengthen(&name, 5_000_000);
+    }
     env.random("tree/c", 2, 5_000).copy("tree/c", "tree/d/e");
     env.hard_link("tree/c", "tree/c2");
     let mut seen = Vec::new();
@@ -504,7 +517,8 @@ fn however_disks_are_read_the_groups_are_the_same() {
         env.run(&format!("scan tree --io {io} --workers 4")).ok();
         seen.push(env.groups());
     }
-    assert_eq!(seen[0].len(), 2);
+    assert_eq!(seen[0].len(), 4);
+    assert_eq!(seen[0], oracle::groups(&env.path(""), &["tree"]));
     assert_eq!(seen[0], seen[1]);
     assert_eq!(seen[0], seen[2]);
     let refusal = env.run("scan tree --io tape").code(2).err();

@@ -54,7 +54,7 @@ impl<'c> Member<'c> {
 /// Files that agreed in everything read so far.
 pub(super) struct Lane {
     pub(super) members: Vec<usize>,
-    /// Bytes read and found equal.
+    /// Bytes read, found equal and hashed.
     pub(super) offset: u64,
     pub(super) hasher: Hasher,
     /// Whether a file that is left alone must be hashed to the end: it has to

@@ -47,7 +47,8 @@ impl<'c> Desk<'c> {
         }
     }
 
-    /// How many classes are best read at a time.
+    /// How many chunks are best hashed abreast, which is how many classes are read
+    /// at a time.
     pub(super) fn at_once(&self) -> usize {
         if self.pace.is_slow() {
             return AT_ONCE_FROM_DISK;
@@ -409,5 +410,27 @@ fn restore(
         offset,
         hasher,
         must_digest,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_follow_each_other_to_the_end_wherever_the_first_begins() {
+        let chunk = CHUNK as u64;
+        for size in [1, chunk - 1, chunk, chunk + 1, 5 * chunk + 77] {
+            for start in [0, 64, chunk - 64, chunk, chunk + 128] {
+                let mut offset = start;
+                while offset < size {
+                    let length = next_length(offset, size);
+                    assert!((1..=CHUNK).contains(&length), "{offset} of {size}");
+                    offset += length as u64;
+                    assert!(offset == size || offset % chunk == 0, "{offset} of {size}");
+                }
+                assert_eq!(offset, size.max(start));
+            }
+        }
     }
 }

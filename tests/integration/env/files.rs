@@ -87,6 +87,13 @@ impl TestEnv {
         self.wrote()
     }
 
+    /// Makes a file longer, by a hole.
+    pub(crate) fn lengthen(&self, path: impl AsRef<Path>, size: u64) -> &Self {
+        let file = File::options().write(true).open(self.path(path)).unwrap();
+        file.set_len(size).unwrap();
+        self.wrote()
+    }
+
     /// Sets a file's modification time.
     pub(crate) fn mtime(&self, path: impl AsRef<Path>, time: SystemTime) -> &Self {
         let file = File::open(self.path(path)).unwrap();
