@@ -45,7 +45,7 @@ pub fn probe_of(file: &OpenFile) -> io::Result<Option<Probe>> {
     let (head, tail) = buffer.split_at_mut(HEAD);
     file.read_at(head, 0)?;
     file.read_at(tail, size - TAIL as u64)?;
-    Ok(Some(probe(head, tail)))
+    Ok(Some(probe(&buffer)))
 }
 
 /// Whether two files hold the same bytes; `None` when one changed meanwhile.

@@ -135,11 +135,12 @@ pub fn probe_whole(content: &[u8]) -> Probe {
 
 /// The probe of a file longer than `WHOLE`. Fixed for all catalogs:
 /// changing it means raising `catalog::PROBE_VERSION`.
-pub fn probe(head: &[u8], tail: &[u8]) -> Probe {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(head).update(tail);
+///
+/// `ends` are the head and the tail, one behind the other: in one piece, so that
+/// BLAKE3 computes sixteen of its chunks at once instead of eight.
+pub fn probe(ends: &[u8]) -> Probe {
     let mut first = [0; 8];
-    first.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
+    first.copy_from_slice(&blake3::hash(ends).as_bytes()[..8]);
     Probe(i64::from_le_bytes(first))
 }
 
@@ -242,7 +243,7 @@ mod tests {
                 let mut hasher = Hasher::new(algorithm);
                 hasher.update(&[7; 200]);
                 let state = hasher.save().unwrap();
-                (state.len(), probe(&state, &[]).0)
+                (state.len(), probe(&state).0)
             });
         assert_eq!(fingerprints, STATES_AFTER_200_SEVENS);
     }
@@ -255,8 +256,7 @@ mod tests {
 
     #[test]
     fn the_probe_never_changes() {
-        assert_eq!(probe(b"head", b"tail"), Probe(PROBE_OF_HEAD_TAIL));
-        assert_ne!(probe(b"head", b"tail"), probe(b"headt", b"ai"));
+        assert_eq!(probe(b"headtail"), Probe(PROBE_OF_HEAD_TAIL));
         assert_eq!(probe_whole(b"content"), Probe(PROBE_OF_CONTENT));
     }
 

@@ -169,7 +169,7 @@ impl SampleReader {
     fn probe(&self, taken: &Taken) -> Probe {
         match whole_length(taken.size) {
             Some(length) => probe_whole(&self.long[..length]),
-            None => probe(&self.long[..HEAD], &self.long[HEAD..HEAD + TAIL]),
+            None => probe(&self.long[..HEAD + TAIL]),
         }
     }
 }
