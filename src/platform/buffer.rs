@@ -3,10 +3,6 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-/// The alignment of every buffer. Large blocks from the allocator start at
-/// page + 16, which makes reads from the page cache several times slower.
-const PAGE: usize = 4096;
-
 /// A zeroed byte buffer whose first byte lies on a page boundary.
 ///
 /// It allocates one page too many and skips to the boundary: that needs no
@@ -18,10 +14,14 @@ pub struct AlignedBuffer {
 }
 
 impl AlignedBuffer {
+    /// The alignment of every buffer. Large blocks from the allocator start at
+    /// page + 16, which makes reads from the page cache several times slower.
+    pub const PAGE: usize = 4096;
+
     /// Allocates `len` zero bytes.
     pub fn new(len: usize) -> Self {
-        let block = vec![0; len + PAGE - 1].into_boxed_slice();
-        let start = block.as_ptr().align_offset(PAGE);
+        let block = vec![0; len + Self::PAGE - 1].into_boxed_slice();
+        let start = block.as_ptr().align_offset(Self::PAGE);
         Self { block, start, len }
     }
 }
@@ -58,7 +58,11 @@ mod tests {
             .collect();
         for (len, buffer) in &buffers {
             assert_eq!(buffer.len(), *len);
-            assert_eq!(buffer.as_ptr().addr() % PAGE, 0, "length {len}");
+            assert_eq!(
+                buffer.as_ptr().addr() % AlignedBuffer::PAGE,
+                0,
+                "length {len}"
+            );
         }
     }
 

@@ -17,12 +17,11 @@ pub(super) const WINDOW: usize = 64;
 /// Most bytes that are read of one file that is not short.
 #[allow(clippy::cast_possible_truncation, reason = "64 KiB")]
 const LONGEST: usize = WHOLE as usize;
-/// Room for short files that are hashed together: many, so that several are hashed
-/// at once until the last, but no more than the processor has at hand.
+/// Room for short files that are hashed together: for many, so that several are
+/// hashed at once for long, but no more than the processor has at hand. Each of them
+/// begins on a page of its own.
 const ROOM: usize = 512 * 1024;
-/// Each of them begins on a page of its own, since reading to other places takes
-/// several times as long.
-const PAGE: usize = 4096;
+const PAGE: usize = AlignedBuffer::PAGE;
 
 /// One worker's means to take samples.
 pub(super) struct SampleReader {
