@@ -1,4 +1,4 @@
-//! How far huge files were hashed when a scan was stopped.
+//! How far large files were hashed when a scan was stopped.
 
 use rusqlite::{Connection, OptionalExtension, params};
 

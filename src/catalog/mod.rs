@@ -82,5 +82,6 @@ pub const PROBE_VERSION: i64 = 4;
 pub const SHORT: u64 = 48 * 1024;
 
 /// Files of at least this size are hashed in stretches that a resume need not
-/// repeat.
-pub const HUGE: u64 = 1 << 30;
+/// repeat. What is under way of shorter ones, dozens at a time, is read again in
+/// a fraction of a second.
+pub const LARGE: u64 = 4 << 20;

@@ -6,7 +6,7 @@ use rusqlite::Connection;
 use super::candidates::SEVERAL_COPIES;
 use super::rows::{signed, unsigned};
 use super::scans::{ScanRow, Stage};
-use super::{CatalogError, HUGE, ReadOnly};
+use super::{CatalogError, LARGE, ReadOnly};
 
 /// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub enum ShareUnit {
     Folders,
     /// Files with a probe or digest, of those that share their size.
     Files,
-    /// Bytes of files that are resolved, and of the saved part of huge ones, of
+    /// Bytes of files that are resolved, and of the saved part of large ones, of
     /// those that share size and probe.
     Bytes,
 }
@@ -124,7 +124,7 @@ fn hashed(connection: &Connection, wanted: &Wanted) -> rusqlite::Result<(i64, i6
     };
     let saved = format!(
         "(SELECT min(saved.offset, files.size) FROM hash_states AS saved
-           WHERE files.size >= {HUGE} AND saved.folder = files.folder AND saved.name = files.name
+           WHERE files.size >= {LARGE} AND saved.folder = files.folder AND saved.name = files.name
              AND saved.size = files.size AND saved.mtime_ns = files.mtime_ns
              AND saved.ctime_ns = files.ctime_ns AND saved.ino IS files.ino)"
     );

@@ -26,9 +26,9 @@ use crate::catalog::HashClass;
 /// Bytes read from each file before the next one's turn. Larger chunks are not
 /// faster, not even for BLAKE3.
 pub(super) const CHUNK: usize = 64 * 1024;
-/// How often results, and the state of huge files, are sent to the writer: with
+/// How often results, and the state of large files, are sent to the writer: with
 /// the time to its next commit, less than half a second of reading them is lost
-/// to a kill. Files below [`crate::catalog::HUGE`] that are being read are begun
+/// to a kill. Files below [`crate::catalog::LARGE`] that are being read are begun
 /// anew.
 const SAVE_EVERY: Duration = Duration::from_millis(100);
 /// Classes that are read at a time where reads wait for a disk: hashing waits
@@ -68,7 +68,7 @@ pub(super) fn hash_classes(
     report
 }
 
-/// Works the classes off, in order, several at a time. A stop keeps how far huge
+/// Works the classes off, in order, several at a time. A stop keeps how far large
 /// files came; what else it cuts off is read again.
 fn run(desk: &mut Desk<'_>, classes: &[HashClass], buffers: &mut Buffers) {
     let mut waiting = Waiting { classes, part: 0 };
@@ -95,10 +95,10 @@ fn run(desk: &mut Desk<'_>, classes: &[HashClass], buffers: &mut Buffers) {
         }
         if saved_at.elapsed() >= SAVE_EVERY {
             saved_at = Instant::now();
-            desk.hand_in();
             for reading in &active {
                 reading.save(desk);
             }
+            desk.hand_in();
         }
     }
 }

@@ -73,8 +73,8 @@ def missing(before, after):
 
 
 def reread(context):
-    """Bytes read again after a kill at 60 %."""
-    requirement = "at most 0.5 s worth of reading, plus files under 1 GiB in flight"
+    """Bytes read again after a kill at 60 %: in the middle one of three."""
+    requirement = "at most 0.5 s worth of reading, plus files under 4 MiB in flight"
     huge = context.many(4 * GIB, 1_150_000_000)
     rng = context.random("reread")
     with context.workspace("reread") as folder:
@@ -87,8 +87,7 @@ def reread(context):
             else:
                 subprocess.run(["cp", "--reflink=never", many / str(number - 1), many / str(number)], check=True)
         time.sleep(3.1)
-        # Two workers, two groups each, two files in a group.
-        yield reread_once(folder, f"{count} files of 8 MiB", many, (), 8 * (8 << 20), requirement)
+        yield reread_once(folder, f"{count} files of 8 MiB", many, (), requirement)
         stat = os.statvfs(folder)
         if stat.f_bavail * stat.f_frsize < 3 * huge + 2 * GIB:
             yield Figure.skipped("reread: huge files", requirement, "too little free space")
@@ -102,13 +101,13 @@ def reread(context):
         os.link(pair / "a", single / "a")
         time.sleep(3.1)
         if not context.quick:
-            yield reread_once(folder, "two equal files of 4 GiB", pair, (), 0, requirement)
+            yield reread_once(folder, "two equal files of 4 GiB", pair, (), requirement)
         else:
             yield Figure.skipped("reread: two equal files of 4 GiB", requirement, "full run only")
-        yield reread_once(folder, f"one file of {lib.size(huge)}, --hash-all", single, ("--hash-all",), 0, requirement)
+        yield reread_once(folder, f"one file of {lib.size(huge)}, --hash-all", single, ("--hash-all",), requirement)
 
 
-def reread_once(folder, name, tree, options, in_flight, requirement):
+def reread_once(folder, name, tree, options, requirement):
     for file in tree.iterdir():
         with open(file, "rb", buffering=0) as handle:  # a warm cache, for even rates
             while handle.read(1 << 22):
@@ -117,21 +116,25 @@ def reread_once(folder, name, tree, options, in_flight, requirement):
     db = folder / f"{tree.name}-whole.db"
     whole, seconds = counted(lib.start(db, *scan))
     truth = lib.groups(db), lib.digests(db)
-    db = folder / f"{tree.name}.db"
-    process = lib.start(db, *scan)
-    lib.wait_until(lambda: lib.rchar(process.pid) >= whole * 0.6 or lib.ended(process.pid))
-    process.kill()
-    first, _ = counted(process)
-    second, _ = counted(lib.start(db, "resume"))
-    equal = (lib.groups(db), lib.digests(db)) == truth
-    again = first + second - whole
-    allowed = whole / seconds * 0.5 + in_flight
+    again, equal = [], True
+    # One of them may fall into a moment when another program has the processor.
+    for turn in range(3):
+        db = folder / f"{tree.name}-{turn}.db"
+        process = lib.start(db, *scan)
+        lib.wait_until(lambda: lib.rchar(process.pid) >= whole * 0.6 or lib.ended(process.pid))
+        process.kill()
+        first, _ = counted(process)
+        second, _ = counted(lib.start(db, "resume"))
+        equal = equal and first < whole and (lib.groups(db), lib.digests(db)) == truth
+        again.append(max(first + second - whole, 0))
+    allowed = whole / seconds * 0.5
+    seen = ", ".join(lib.size(bytes) for bytes in again)
     return Figure.of(
         f"reread: killed at 60 %, {name}",
-        f"{lib.size(max(again, 0))} read again (stopped after {lib.size(first)} of {lib.size(whole)}, "
-        f"{lib.size(whole / seconds)}/s, allowed {lib.size(allowed)}), result {'equal' if equal else 'DIFFERS'}",
+        f"{seen} of {lib.size(whole)} read again, {lib.size(whole / seconds)}/s, "
+        f"allowed {lib.size(allowed)}; results {'equal' if equal else 'DIFFER'}",
         requirement,
-        equal and again <= allowed and first < whole,
+        equal and sorted(again)[1] <= allowed,
     )
 
 

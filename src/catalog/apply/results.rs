@@ -6,7 +6,7 @@ use rusqlite::{CachedStatement, Connection, params};
 use super::Applier;
 use crate::catalog::records::{FileOutcome, FileResult, Record};
 use crate::catalog::rows::{blob, signed};
-use crate::catalog::{HUGE, hash_states, signature};
+use crate::catalog::{LARGE, hash_states, signature};
 use crate::model::{FolderId, RootId, ScanId};
 
 /// What is learned is stored by compare-and-set: only on a row that is still in
@@ -141,7 +141,7 @@ impl Applier<'_> {
         if learned.is_racy() {
             signature::forget(self.transaction, folder)?;
         }
-        if state.size >= HUGE {
+        if state.size >= LARGE {
             hash_states::forget(self.transaction, folder, name)?;
         }
         self.clear_fault(folder, name)

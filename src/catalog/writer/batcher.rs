@@ -50,7 +50,7 @@ pub(super) struct Batcher {
     rows: usize,
     results: usize,
     oldest: Option<Instant>,
-    /// Whether it says how far huge files came: nobody likes to read those again.
+    /// Whether it says how far large files came: nobody likes to read those again.
     is_urgent: bool,
     /// Pages of the catalog after the last commit.
     pages: usize,
@@ -311,10 +311,10 @@ mod tests {
         let partly = FileOutcome::Partly(HashState {
             algorithm: Algorithm::Sha256,
             format: 1,
-            offset: 1 << 30,
+            offset: 1 << 20,
             state: vec![],
         });
-        assert_eq!(waits(1, partly), time, "a huge file");
+        assert_eq!(waits(1, partly), time, "a large file");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::lane::{Buffers, Kind, Lane, Member, Part, Sorting};
 use super::{AT_ONCE_FROM_DISK, CHUNK, MOST_OPEN};
-use crate::catalog::{FileOutcome, FileResult, HUGE, HashClass, HashState, Record, WorkCopy};
+use crate::catalog::{FileOutcome, FileResult, HashClass, HashState, LARGE, Record, WorkCopy};
 use crate::fault::{Fault, Step};
 use crate::model::now_ns;
 use crate::scan::access::{Access, is_racy, is_same};
@@ -67,15 +67,10 @@ impl<'c> Desk<'c> {
         if self.results.is_empty() || self.context.is_abandoned() {
             return;
         }
-        let results = std::mem::take(&mut self.results);
-        self.send(results);
-    }
-
-    fn send(&mut self, results: Vec<FileResult>) {
         let record = Record::Files {
             scan: self.shared.lead,
             bytes_read: std::mem::take(&mut self.bytes_read),
-            results,
+            results: std::mem::take(&mut self.results),
         };
         if let Err(error) = self.shared.writer.send(record) {
             self.report.fatal = Some(error);
@@ -166,9 +161,9 @@ impl<'c> Reading<'c> {
         Some(Member::new(copy, file, part, path))
     }
 
-    /// How far an earlier run came with a huge file.
+    /// How far an earlier run came with a large file.
     fn saved_state(&self, desk: &mut Desk<'_>, copy: &WorkCopy) -> Option<HashState> {
-        if self.class.size < HUGE {
+        if self.class.size < LARGE {
             return None;
         }
         let catalog = desk.access.catalog();
@@ -210,13 +205,12 @@ impl<'c> Reading<'c> {
         self.lanes.is_empty() && self.parts.is_empty()
     }
 
-    /// Tells the writer how far huge files came. A file that is too fresh is
-    /// left out: it could change under its old times before a resume.
+    /// Notes how far large files came. A file that is too fresh is left out: it
+    /// could change under its old times before a resume.
     pub(super) fn save(&self, desk: &mut Desk<'_>) {
-        if self.class.size < HUGE || desk.context.is_abandoned() {
+        if self.class.size < LARGE || desk.context.is_abandoned() {
             return;
         }
-        let mut results = Vec::new();
         let lanes = self.lanes.iter().chain(self.parts.iter().map(Part::lane));
         for lane in lanes.filter(|lane| lane.offset > 0) {
             let Some(state) = lane.hasher.save() else {
@@ -225,7 +219,7 @@ impl<'c> Reading<'c> {
             for member in &lane.members {
                 let copy = self.members[*member].copy;
                 if !is_racy(&copy.state, self.began) {
-                    results.push(FileResult {
+                    desk.results.push(FileResult {
                         names: copy.names[..1].to_vec(),
                         state: copy.state,
                         outcome: FileOutcome::Partly(HashState {
@@ -238,7 +232,6 @@ impl<'c> Reading<'c> {
                 }
             }
         }
-        desk.send(results);
     }
 
     /// Reads one chunk of every member of a lane and splits it by content. Returns
