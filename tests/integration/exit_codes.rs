@@ -85,6 +85,8 @@ fn a_locked_catalog_is_3_at_once_and_names_the_holder() {
             "{line}: {message}"
         );
     }
+    // Before its first commit there would be nothing to go on with.
+    assert!(first.wait_until(|| env.run("status").out().contains("running")));
     first.signal(rustix::process::Signal::KILL);
     assert_eq!(first.wait().exit, None);
     // The lock died with its holder.
