@@ -275,6 +275,13 @@ pub struct CopyEntry {
     pub links: Vec<PathBuf>,
 }
 
+impl CopyEntry {
+    /// All names of the copy.
+    pub fn names(&self) -> impl Iterator<Item = &PathBuf> {
+        std::iter::once(&self.path).chain(&self.links)
+    }
+}
+
 /// A group as a summary shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TopGroup {

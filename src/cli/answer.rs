@@ -124,19 +124,39 @@ pub(super) fn named_place(
 ) -> anyhow::Result<(PathBuf, Vec<FolderId>)> {
     let at_catalog = |error: CatalogError| context.at_catalog(error);
     let roots = catalog.roots().map_err(at_catalog)?;
-    let place = paths::place_named(&roots, typed)?;
+    let place = paths::place_named(context, &roots, typed)?;
     let tops = catalog.tops_of(&place).map_err(at_catalog)?;
     if tops.is_empty() && (place.is_file() || is_known_file(catalog, &place)?) {
         return Err(paths::is_a_file(&place));
     }
     if tops.is_empty() {
-        return Err(exit::usage(format_args!(
-            "the catalog knows no folder {}: scan it with `dupescan scan {}`",
-            place.display(),
-            typed.display()
-        )));
+        return Err(unknown(context, &place));
     }
     Ok((place, tops))
+}
+
+/// As [`named_place`], but it may be a file, or a folder that is gone.
+pub(super) fn named_place_ever(
+    context: &Context,
+    catalog: &ReadOnly,
+    typed: &Path,
+) -> anyhow::Result<PathBuf> {
+    let at_catalog = |error: CatalogError| context.at_catalog(error);
+    let roots = catalog.roots().map_err(at_catalog)?;
+    let place = paths::place_named(context, &roots, typed)?;
+    let tops = catalog.tops_ever(&place).map_err(at_catalog)?;
+    if tops.is_empty() && !is_known_file(catalog, &place).map_err(at_catalog)? {
+        return Err(unknown(context, &place));
+    }
+    Ok(place)
+}
+
+fn unknown(context: &Context, place: &Path) -> anyhow::Error {
+    exit::usage(format_args!(
+        "the catalog knows no folder {}: scan it with `{}`",
+        place.display(),
+        paths::scan_of(context, place)
+    ))
 }
 
 /// Whether the catalog has a file of this name: its disk may be offline.

@@ -85,6 +85,10 @@ pub(super) fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<Exit> 
             Ok(out.flush()?)
         })?,
     }
+    if let Some(limit) = args.output.limit.filter(|limit| *limit < digested.digested) {
+        let (shown, all) = (grouped(limit), grouped(digested.digested));
+        context.note(&format!("showing {shown} of {all} digests"));
+    }
     context.note(&coverage(context, digested.digested, digested.files));
     context.note(&text::as_of(&question.header));
     Ok(Exit::Done)

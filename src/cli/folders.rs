@@ -102,7 +102,7 @@ impl Inquiry<'_> {
     fn wanted(&self, places: &Places<'_>, forest: &Forest) -> anyhow::Result<Vec<bool>> {
         let mut wanted = vec![self.args.paths.is_empty(); forest.len()];
         for typed in &self.args.paths {
-            let path = paths::place_named(&places.roots, typed)?;
+            let path = paths::place_named(self.context, &places.roots, typed)?;
             let roots = places.roots.iter();
             let mut tops: Vec<_> = roots
                 .filter(|root| root.path.starts_with(&path))

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::answer::{Form, Writing};
+use super::answer::{Form, Writing, named_place_ever};
 use super::args::HistoryArgs;
 use super::context::Context;
 use super::exit::{self, Exit};
-use super::{paths, report};
+use super::report;
 use crate::catalog::{CatalogError, FileList, ReadOnly, RootRow, ScanRow, ScanState, Verdict};
 use crate::model::{ScanId, Totals};
 use crate::report::text::{counted, size};
@@ -48,7 +48,7 @@ pub(super) fn run(context: &Context, args: &HistoryArgs) -> anyhow::Result<Exit>
     let header = report::header(&catalog).map_err(at_catalog)?;
     let roots = catalog.roots().map_err(at_catalog)?;
     let place = match &args.path {
-        Some(typed) => Some(paths::place_named(&roots, typed)?),
+        Some(typed) => Some(named_place_ever(context, &catalog, typed)?),
         None => None,
     };
     match &args.between {

@@ -3,6 +3,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use super::context::{Context, shell_word};
 use super::exit;
 use crate::catalog::RootRow;
 
@@ -49,24 +50,38 @@ pub(super) fn root_named<'r>(roots: &'r [RootRow], typed: &Path) -> anyhow::Resu
 
 /// The place in the catalog that is meant by `typed`: below a root, or above
 /// one.
-pub(super) fn place_named(roots: &[RootRow], typed: &Path) -> anyhow::Result<PathBuf> {
+pub(super) fn place_named(
+    context: &Context,
+    roots: &[RootRow],
+    typed: &Path,
+) -> anyhow::Result<PathBuf> {
+    if let Some(place) = place_among(roots, typed)? {
+        return Ok(place);
+    }
+    if typed.is_file() {
+        return Err(is_a_file(typed));
+    }
+    let place = resolve(typed)?;
+    Err(exit::usage(format_args!(
+        "{} lies in no root of this catalog: scan it first with `{}`",
+        place.display(),
+        scan_of(context, &place)
+    )))
+}
+
+/// A command line that scans a place.
+pub(super) fn scan_of(context: &Context, place: &Path) -> String {
+    context.command(&format!("scan {}", shell_word(place)))
+}
+
+fn place_among(roots: &[RootRow], typed: &Path) -> anyhow::Result<Option<PathBuf>> {
     let known = |path: &PathBuf| {
         roots
             .iter()
             .any(|root| path.starts_with(&root.path) || root.path.starts_with(path))
     };
-    [resolve(typed)?, absolute(typed)?]
-        .into_iter()
-        .find(known)
-        .ok_or_else(|| {
-            let path = typed.display();
-            if typed.is_file() {
-                return is_a_file(typed);
-            }
-            exit::usage(format_args!(
-                "{path} lies in no root of this catalog: scan it first with `dupescan scan {path}`"
-            ))
-        })
+    let mut candidates = [resolve(typed)?, absolute(typed)?].into_iter();
+    Ok(candidates.find(known))
 }
 
 /// A file was named where only a folder makes sense.
@@ -126,16 +141,9 @@ mod tests {
     fn a_place_lies_below_or_above_a_root() {
         let roots = [root(Path::new("/data/photos"))];
         for place in ["/data/photos", "/data/photos/2024", "/data", "/"] {
-            assert_eq!(
-                place_named(&roots, Path::new(place)).unwrap(),
-                Path::new(place)
-            );
+            let place = Path::new(place);
+            assert_eq!(place_among(&roots, place).unwrap().unwrap(), place);
         }
-        let error = place_named(&roots, Path::new("/data/music")).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "/data/music lies in no root of this catalog: scan it first with \
-             `dupescan scan /data/music`"
-        );
+        assert_eq!(place_among(&roots, Path::new("/data/music")).unwrap(), None);
     }
 }

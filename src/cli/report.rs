@@ -3,14 +3,15 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use super::answer::named_place_ever;
 use super::args::answer::exclusion;
 use super::args::{ReportArgs, ReportFormat};
 use super::check::Checker;
 use super::context::Context;
 use super::exit::{self, Exit};
-use super::{outfile, output, paths};
+use super::{outfile, output};
 use crate::catalog::{GroupFilter, GroupList, ReadOnly};
-use crate::model::{Group, Timestamp, Totals};
+use crate::model::{CopyEntry, Group, Timestamp, Totals};
 use crate::report::{Format, Header, Render, Style, renderer, text};
 
 pub(super) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> {
@@ -28,20 +29,32 @@ pub(super) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
         true => Some(Checker::new(catalog.roots().map_err(at_catalog)?)),
         false => None,
     };
-    let below = below(context, &catalog, args)?;
+    let below = args.paths.iter();
+    let below = below.map(|typed| named_place_ever(context, &catalog, typed));
+    let below: Vec<_> = below.collect::<Result<_, _>>()?;
     let filter = filter(context, &catalog, args, below.clone())?;
     let rotten = catalog.rotten().map_err(at_catalog)?.len() as u64;
     let source = Source {
         groups: GroupList::build(catalog, filter).map_err(at_catalog)?,
         check,
+        left_out: LeftOut::default(),
         below,
         args,
         context,
     };
-    write(context, args, &header, source)?;
+    let left_out = write(context, args, &header, source)?;
     let format = Format::from(args.format);
+    if matches!(format, Format::Csv | Format::Fdupes) && left_out.groups > 0 {
+        let all = left_out.groups + args.limit.unwrap_or(0);
+        let shown = text::grouped(all - left_out.groups);
+        let all = text::counted(all, "group", "groups");
+        context.note(&format!("showing {shown} of {all}"));
+    }
     if matches!(format, Format::Jsonl | Format::Csv | Format::Fdupes) {
         context.note(&text::as_of(&header));
+    }
+    for sentence in left_out.sentences() {
+        context.note(&sentence);
     }
     if rotten > 0 {
         let files = text::counted(rotten, "file is", "files are");
@@ -58,14 +71,6 @@ pub(super) fn header(catalog: &ReadOnly) -> Result<Header, crate::catalog::Catal
         as_of: catalog.as_of()?,
         unfinished: catalog.unfinished_scans()?.len(),
     })
-}
-
-fn below(context: &Context, catalog: &ReadOnly, args: &ReportArgs) -> anyhow::Result<Vec<PathBuf>> {
-    let roots = catalog.roots().map_err(|error| context.at_catalog(error))?;
-    args.paths
-        .iter()
-        .map(|path| paths::place_named(&roots, path))
-        .collect()
 }
 
 fn filter(
@@ -98,7 +103,7 @@ fn write(
     args: &ReportArgs,
     header: &Header,
     source: Source<'_>,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<LeftOut> {
     let format = Format::from(args.format);
     let style = Style {
         links: args.links,
@@ -107,14 +112,20 @@ fn write(
         ..Style::default()
     };
     match &args.output {
-        Some(file) => outfile::fill(file, &context.config.db, |out| {
-            source.render(header, renderer(format, style, out))
-        }),
+        Some(file) => {
+            let mut left_out = LeftOut::default();
+            outfile::fill(file, &context.config.db, |out| {
+                left_out = source.render(header, renderer(format, style, out))?;
+                Ok(())
+            })?;
+            Ok(left_out)
+        }
         None => {
             let style = context.on_stdout(style);
             let mut stdout = output::stdout();
-            source.render(header, renderer(format, style, &mut stdout))?;
-            Ok(stdout.flush()?)
+            let left_out = source.render(header, renderer(format, style, &mut stdout))?;
+            stdout.flush()?;
+            Ok(left_out)
         }
     }
 }
@@ -123,13 +134,50 @@ fn write(
 struct Source<'a> {
     groups: GroupList,
     check: Option<Checker>,
+    left_out: LeftOut,
     below: Vec<PathBuf>,
     args: &'a ReportArgs,
     context: &'a Context,
 }
 
+/// What `--limit` and `--check` kept out of the report.
+#[derive(Debug, Default)]
+struct LeftOut {
+    /// Groups beyond the limit; not known with `--check`.
+    groups: u64,
+    /// Copies whose root is offline.
+    offline: u64,
+    /// Copies that are gone or not as they were scanned.
+    outdated: u64,
+    /// Whether `--limit` ended it before all groups were looked at.
+    is_cut: bool,
+}
+
+impl LeftOut {
+    fn sentences(&self) -> Vec<String> {
+        let mut sentences = Vec::new();
+        let mut left_out = |copies, why: &str| {
+            if copies > 0 {
+                let copies = text::counted(copies, "copy", "copies");
+                sentences.push(format!("--check left out {copies}: {why}"));
+            }
+        };
+        left_out(self.offline, "offline");
+        left_out(self.outdated, "gone or changed since the scan");
+        if self.is_cut {
+            let cut = "--limit ended the check: further groups were not looked at, nor counted";
+            sentences.push(cut.to_owned());
+        }
+        sentences
+    }
+}
+
 impl Source<'_> {
-    fn render(mut self, header: &Header, mut report: Box<dyn Render + '_>) -> anyhow::Result<()> {
+    fn render(
+        mut self,
+        header: &Header,
+        mut report: Box<dyn Render + '_>,
+    ) -> anyhow::Result<LeftOut> {
         let mut printed = Totals {
             undetermined: self.groups.totals().undetermined,
             ..Totals::default()
@@ -141,6 +189,7 @@ impl Source<'_> {
             printed.reclaimable = printed.reclaimable.saturating_add(group.reclaimable());
             report.group(&group)?;
             if self.args.limit == Some(printed.groups) {
+                self.left_out.is_cut = self.check.is_some() && self.fetch()?.is_some();
                 break;
             }
         }
@@ -148,19 +197,30 @@ impl Source<'_> {
             Some(_) => printed,
             None => self.groups.totals(),
         };
-        Ok(report.end(&totals)?)
+        report.end(&totals)?;
+        self.left_out.groups = totals.groups - printed.groups;
+        Ok(self.left_out)
+    }
+
+    fn fetch(&mut self) -> anyhow::Result<Option<Group>> {
+        let next = self.groups.next_group();
+        Ok(next.map_err(|error| self.context.at_catalog(error))?)
     }
 
     fn next(&mut self) -> anyhow::Result<Option<Group>> {
         loop {
-            let next = self.groups.next_group();
-            let Some(group) = next.map_err(|error| self.context.at_catalog(error))? else {
+            let Some(group) = self.fetch()? else {
                 return Ok(None);
             };
             let Some(check) = &self.check else {
                 return Ok(Some(group));
             };
+            let copies = group.copies.len() as u64;
+            let is_offline = |copy: &&CopyEntry| !copy.names().any(|name| check.is_online(name));
+            let offline = group.copies.iter().filter(is_offline).count() as u64;
             let group = check.current(group);
+            self.left_out.offline += offline;
+            self.left_out.outdated += copies - offline - group.copies.len() as u64;
             if self.is_wanted(&group) {
                 return Ok(Some(group));
             }
@@ -171,7 +231,7 @@ impl Source<'_> {
     fn is_wanted(&self, group: &Group) -> bool {
         let names = || {
             let copies = group.copies.iter();
-            copies.flat_map(|copy| std::iter::once(&copy.path).chain(&copy.links))
+            copies.flat_map(CopyEntry::names)
         };
         let is_below = |path: &PathBuf| self.below.iter().any(|top| path.starts_with(top));
         let first_root = group.copies.first().map(|copy| &copy.root);

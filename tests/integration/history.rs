@@ -99,6 +99,7 @@ fn a_file_that_came_back_was_gone_in_between() {
 #[test]
 fn scans_show_the_growth_of_duplicates() {
     let env = TestEnv::new();
+    env.folder("tree/sub");
     env.file("tree/a", "12345").run("scan tree").ok();
     env.file("tree/b", "12345")
         .file("other/x", "12345")

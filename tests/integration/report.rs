@@ -179,6 +179,7 @@ fn a_path_keeps_groups_with_a_copy_below_it_and_shows_all_copies() {
     assert_eq!(env.groups_of("tree"), expected(&[BIG, MID, MANY]));
     // Not a prefix of the text: `tree/su` is no folder of theirs.
     env.folder("tree/su");
+    env.run("scan tree").ok();
     assert_eq!(env.groups_of("tree/su"), expected(&[]));
 }
 
@@ -307,6 +308,64 @@ fn check_leaves_out_what_changed() {
     assert_eq!(env.groups(), expected(&[BIG, MID, MANY]), "as of the scan");
     let left: &[&str] = &["tree/many-3.txt", "tree/many-sub-4.md"];
     assert_eq!(env.groups_of("--check"), expected(&[MID, left]));
+    // What is left out, and how far it was looked, is said.
+    let check = env.run("report --check --format csv").ok();
+    let check = check.complains("--check left out 3 copies: gone or changed since the scan");
+    assert!(!check.err().contains("--limit"), "{}", check.err());
+    env.run("report --check --limit 1 --format json")
+        .ok()
+        .complains("--limit ended the check: further groups were not looked at, nor counted");
+    env.rename("other", "away");
+    env.run("report --check")
+        .ok()
+        .complains("--check left out 1 copy: offline");
+}
+
+#[test]
+fn a_limit_is_said_where_the_format_has_no_totals() {
+    let env = scanned();
+    for format in ["csv", "fdupes"] {
+        env.run(&format!("report --limit 2 --format {format}"))
+            .ok()
+            .complains("showing 2 of 3 groups");
+        let whole = env.run(&format!("report --format {format}")).ok().err();
+        assert!(!whole.contains("showing"), "{whole}");
+    }
+    env.run("export --limit 1")
+        .ok()
+        .complains("showing 1 of 11 digests");
+}
+
+#[test]
+fn a_path_that_the_catalog_does_not_know_is_refused() {
+    let env = scanned();
+    let nowhere = env.path("tree/no where").display().to_string();
+    for line in [
+        &["report"][..],
+        &["report", "tree"],
+        &["history"],
+        &["unique"],
+    ] {
+        let message = env
+            .run_args(line.iter().chain(&["tree/no where"]))
+            .refused(2);
+        let expected = format!("the catalog knows no folder {nowhere}: scan it with `dupescan");
+        assert!(message.contains(&expected), "{line:?}: {message}");
+        // To be pasted: with the catalog that was asked, and quoted.
+        assert!(message.contains("--db "), "{message}");
+        assert!(
+            message.ends_with(&format!("scan '{nowhere}'`")),
+            "{message}"
+        );
+    }
+    for place in ["tree/sub", "tree/mid.bin", "other"] {
+        let report = env.report(place);
+        assert_eq!(sizes(&report).last(), Some(&9_000), "{place}");
+    }
+    // It was there once.
+    env.remove("tree/sub");
+    env.run("scan tree").ok();
+    env.run("history tree/sub").ok().says("2 scans");
 }
 
 #[test]
