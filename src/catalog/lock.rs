@@ -3,11 +3,15 @@
 //! for this, because closing a second descriptor would drop SQLite's locks.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, Write};
+use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::CatalogError;
+
+/// Longer than a look at the holder takes.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// Exclusive use of a catalog, for as long as the value lives.
 #[derive(Debug)]
@@ -31,7 +35,13 @@ impl Lock {
             .mode(0o600)
             .open(&path)
             .map_err(failed)?;
-        match file.try_lock() {
+        let mut taken = file.try_lock();
+        if matches!(taken, Err(TryLockError::WouldBlock)) {
+            // Somebody may only be looking whether it is held.
+            std::thread::sleep(LOOK);
+            taken = file.try_lock();
+        }
+        match taken {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 return Err(CatalogError::Locked {
@@ -44,6 +54,21 @@ impl Lock {
         sign(&mut file, command).map_err(failed)?;
         Ok(Self { _file: file })
     }
+
+    /// Who holds the lock of a catalog, if anybody does. An error means that
+    /// this user cannot tell.
+    pub fn holder(catalog: &Path) -> io::Result<Option<String>> {
+        let mut file = match File::open(lock_path(catalog)) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        match file.try_lock_shared() {
+            Ok(()) => Ok(None),
+            Err(TryLockError::WouldBlock) => Ok(Some(holder(&mut file))),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
 }
 
 /// The side file of a catalog.
@@ -51,7 +76,7 @@ pub(crate) fn lock_path(catalog: &Path) -> PathBuf {
     super::open::with_suffix(catalog, ".lock")
 }
 
-fn sign(file: &mut File, command: &str) -> std::io::Result<()> {
+fn sign(file: &mut File, command: &str) -> io::Result<()> {
     file.set_len(0)?;
     file.rewind()?;
     write!(file, "process {} (dupescan {command})", std::process::id())
@@ -80,7 +105,30 @@ mod tests {
             error.contains(&format!("process {} (dupescan scan)", std::process::id())),
             "{error}"
         );
+        let holder = Lock::holder(&catalog).unwrap().unwrap();
+        assert!(holder.ends_with("(dupescan scan)"), "{holder}");
         drop(first);
+        assert_eq!(Lock::holder(&catalog).unwrap(), None);
         Lock::take(&catalog, "purge").unwrap();
+    }
+
+    #[test]
+    fn a_look_at_the_holder_keeps_nobody_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let catalog = folder.path().join("catalog.db");
+        let holder = Lock::holder(&catalog).unwrap();
+        assert_eq!(holder, None, "no lock was ever taken");
+        drop(Lock::take(&catalog, "scan").unwrap());
+        let taken_beside_a_look = || {
+            let looking = File::open(lock_path(&catalog)).unwrap();
+            looking.try_lock_shared().unwrap();
+            std::thread::scope(|scope| {
+                let taking = scope.spawn(|| Lock::take(&catalog, "scan").is_ok());
+                drop(looking);
+                taking.join().unwrap()
+            })
+        };
+        // On a busy machine a look may take long.
+        assert!((0..5).any(|_| taken_beside_a_look()));
     }
 }

@@ -12,7 +12,7 @@ use super::context::Context;
 use super::exit::Exit;
 use super::output;
 use crate::catalog::{
-    CatalogError, ReadOnly, RootRow, ScanRow, Share, Stage, VolumeRow, Wanted, own_files,
+    CatalogError, Lock, ReadOnly, RootRow, ScanRow, Share, Stage, VolumeRow, Wanted, own_files,
 };
 use crate::fault::{Fault, Step};
 use crate::model::{Algorithm, Timestamp};
@@ -40,6 +40,27 @@ struct Status {
     unfinished: Vec<Unfinished>,
     settled: Option<ScanRow>,
     dead_letters: u64,
+    /// Files that an audit found not to be what they were.
+    rotten: u64,
+    user: User,
+}
+
+/// Who changes the catalog now.
+enum User {
+    Nobody,
+    Process(String),
+    /// The lock may not be looked at.
+    Unknown,
+}
+
+impl User {
+    fn of(catalog: &ReadOnly) -> Self {
+        match Lock::holder(catalog.path()) {
+            Ok(None) => Self::Nobody,
+            Ok(Some(process)) => Self::Process(process),
+            Err(_) => Self::Unknown,
+        }
+    }
 }
 
 /// A scan that is running or can go on.
@@ -110,6 +131,8 @@ impl Status {
             volumes: catalog.volumes()?,
             settled: catalog.last_settled_scan()?,
             dead_letters: catalog.fault_count()?,
+            rotten: catalog.rotten()?.len() as u64,
+            user: User::of(catalog),
             roots: root_states(catalog, roots)?,
         })
     }

@@ -60,7 +60,7 @@ impl Totals {
             let (files, bytes) = (self.undetermined_files, self.undetermined_bytes);
             let files = files_and_bytes(files, bytes, is_exact);
             lines.push(format!(
-                "{files} undetermined: a file that could be another copy was not read"
+                "{files} undetermined: a file that could be another copy was not read, or is rotten"
             ));
         }
         lines

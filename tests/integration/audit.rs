@@ -74,6 +74,8 @@ fn rotten_copy() -> TestEnv {
 fn rot_is_reported_however_lately_the_file_was_sound() {
     let env = rotten_copy();
     env.run("audit").code(1).says("1 file rotten");
+    env.run("status").ok().says("1 file is rotten: see");
+    assert_eq!(env.run("status --format json").ok().json()["rotten"], 1);
     for _ in 0..2 {
         let run = env.run("audit --older-than 1d --format json").code(1);
         assert_eq!(listed(&run.json(), "rot"), paths(&env, &["b/y"]));

@@ -55,6 +55,11 @@ fn an_interrupted_scan_is_unfinished_work() {
     env.random("tree/a", 1, 150_000).copy("tree/a", "tree/b");
     let mut scan = env.start("scan tree --bwlimit 150k");
     assert!(scan.wait_until(|| env.db().exists() && env.run("status").out().contains("running")));
+    let process = format!("process {} (dupescan scan)", scan.id());
+    let status = env.run("status").ok().says(&format!("in use by {process}"));
+    assert!(!status.out().contains("go on with"), "{}", status.out());
+    let status = env.run("status --format json").ok().json();
+    assert_eq!(status["catalog"]["in_use_by"], process);
     scan.signal(rustix::process::Signal::INT);
     scan.wait().code(130);
     env.run("status")

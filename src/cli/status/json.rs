@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{RootState, RootStatus, Status, Unfinished};
+use super::{RootState, RootStatus, Status, Unfinished, User};
 use crate::catalog::{ScanRow, VolumeRow};
 use crate::model::{Algorithm, Timestamp};
 use crate::report::{PathJson, rfc3339, write_value};
@@ -17,6 +17,7 @@ struct StatusJson<'a> {
     unfinished: Vec<ScanJson<'a>>,
     totals: Option<TotalsJson>,
     errors: u64,
+    rotten: u64,
 }
 
 #[derive(Serialize)]
@@ -25,6 +26,7 @@ struct CatalogJson<'a> {
     path: PathJson<'a>,
     bytes: u64,
     algorithm: Algorithm,
+    in_use_by: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -153,6 +155,10 @@ pub(super) fn render(status: &Status) -> anyhow::Result<String> {
             path: PathJson::new(&status.catalog),
             bytes: status.bytes,
             algorithm: status.algorithm,
+            in_use_by: match &status.user {
+                User::Process(process) => Some(process),
+                User::Nobody | User::Unknown => None,
+            },
         },
         roots: status.roots.iter().map(RootJson::new).collect(),
         volumes: status
@@ -167,6 +173,7 @@ pub(super) fn render(status: &Status) -> anyhow::Result<String> {
             .collect(),
         totals: status.settled.as_ref().and_then(TotalsJson::new),
         errors: status.dead_letters,
+        rotten: status.rotten,
     };
     let mut text = Vec::new();
     write_value(&mut text, &document)?;

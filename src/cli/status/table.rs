@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use super::super::context::Context;
-use super::{RootState, RootStatus, Status};
+use super::{RootState, RootStatus, Status, User};
 use crate::catalog::{ScanRow, ScanState, Share, ShareUnit};
 use crate::report::text::{Align, counted, duration, escape, grouped, size, table, timestamp};
 
@@ -41,6 +41,11 @@ pub(super) fn render(status: &Status, context: &Context, exact: bool) -> String 
     push_unfinished(&mut text, status, exact, &context.command("resume"));
     push_totals(&mut text, status, exact);
     push_failed(&mut text, status, &context.command("errors"));
+    if status.rotten > 0 {
+        let files = counted(status.rotten, "file is", "files are");
+        let audit = context.command("audit");
+        push(&mut text, format_args!("{files} rotten: see `{audit}`"));
+    }
     text
 }
 
@@ -100,22 +105,26 @@ fn push_unfinished(text: &mut String, status: &Status, exact: bool, resume: &str
     for unfinished in &status.unfinished {
         let (scan, path) = (&unfinished.scan, escape(&unfinished.path));
         push(text, format_args!("Unfinished scan {} of {path}", scan.id));
-        let (state, stage) = (state(scan), scan.stage.name());
+        let (state, stage) = (state(scan, &status.user), scan.stage.name());
         let share = unfinished.share.as_ref();
         let share = share.map_or_else(String::new, |found| self::share(found, exact));
         push(text, format_args!("    {state} in stage {stage}{share}"));
         let age = age(unfinished.age(status.now));
         push(text, format_args!("    last progress {age} ago"));
     }
-    push(text, format_args!("    go on with `{resume}`\n"));
+    match &status.user {
+        User::Process(process) => push(text, format_args!("    in use by {process}\n")),
+        User::Nobody | User::Unknown => push(text, format_args!("    go on with `{resume}`\n")),
+    }
 }
 
 /// A killed process leaves its scan marked running until the next command
 /// that changes the catalog.
-fn state(scan: &ScanRow) -> &'static str {
-    match scan.state {
-        ScanState::Running => "running or killed",
-        other => other.name(),
+fn state(scan: &ScanRow, user: &User) -> &'static str {
+    match (scan.state, user) {
+        (ScanState::Running, User::Nobody) => "killed",
+        (ScanState::Running, User::Unknown) => "running or killed",
+        (other, _) => other.name(),
     }
 }
 

@@ -118,14 +118,20 @@ impl<W: Write> Table<W> {
         let folders = counted(left_out.folders, "folder is", "folders are");
         writeln!(self.out, "{folders} undetermined: {meaning}")?;
         let reasons = [
-            (left_out.undetermined, "with undetermined files", "scan"),
+            // Not read, or rotten.
+            (
+                left_out.undetermined,
+                "with undetermined files",
+                "scan, audit",
+            ),
             (left_out.unreadable, "with unreadable paths", "errors"),
-            (left_out.unlisted, "not listed to the end", "resume"),
+            // Unreadable, or not reached yet.
+            (left_out.unlisted, "not listed to the end", "errors, resume"),
         ];
-        for (count, reason, command) in reasons {
+        for (count, reason, commands) in reasons {
             if count > 0 {
                 let count = grouped(count);
-                writeln!(self.out, "    {count} {reason} (see dupescan {command})")?;
+                writeln!(self.out, "    {count} {reason} (see dupescan {commands})")?;
             }
         }
         if left_out.filtered > 0 {

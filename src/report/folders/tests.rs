@@ -149,9 +149,9 @@ fn what_is_not_known_or_not_shown_is_told() {
     showing 1 of 9 groups
     2 groups more free nothing: the same files under several names
     8 folders are undetermined: neither known duplicate nor known unique
-        1 with undetermined files (see dupescan scan)
+        1 with undetermined files (see dupescan scan, audit)
         2 with unreadable paths (see dupescan errors)
-        3 not listed to the end (see dupescan resume)
+        3 not listed to the end (see dupescan errors, resume)
         4 scanned with filters, which may hide files: --as-scanned ignores that
     not compared: files smaller than 1.0 KiB, *.tmp, what the scans left out
     as of scan 12, 2026-11-16 09:30
