@@ -61,6 +61,13 @@ impl Globs {
     }
 }
 
+/// What a glob was meant to be that begins with the path of a root: globs are
+/// matched below it.
+pub fn meant_below<'g>(glob: &'g str, root: &Path) -> Option<&'g str> {
+    let rest = glob.strip_prefix(root.to_str()?)?;
+    (rest.starts_with('/') && rest.len() > 1).then_some(rest)
+}
+
 fn compile(glob: &str) -> Result<Glob, globset::Error> {
     GlobBuilder::new(glob).literal_separator(true).build()
 }
@@ -124,6 +131,17 @@ mod tests {
         let name = OsStr::from_bytes(b"caf\xe9.iso");
         assert!(globs(&["*.iso"]).matches_file(Path::new(name)));
         assert!(globs(&["caf?.iso"]).matches_file(Path::new(name)));
+    }
+
+    #[test]
+    fn a_glob_that_begins_with_the_root_is_told_from_others() {
+        let meant = |glob| meant_below(glob, Path::new("/srv/photos"));
+        assert_eq!(meant("/srv/photos/raw/*.dng"), Some("/raw/*.dng"));
+        assert_eq!(meant("/srv/photos2/raw"), None);
+        assert_eq!(meant("/srv/photos/"), None);
+        assert_eq!(meant("/raw"), None);
+        // Below `/`, whole paths are what they seem.
+        assert_eq!(meant_below("/srv/photos", Path::new("/")), None);
     }
 
     #[test]

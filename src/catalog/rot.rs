@@ -72,12 +72,12 @@ pub(super) fn heal(
     summary::forget(transaction)
 }
 
-/// Takes all marks from the files of a folder, which are to be read anew.
-pub(super) fn forget(connection: &Connection, folder: FolderId) -> rusqlite::Result<()> {
+/// Takes all marks from the files of a folder, which are to be read anew, and
+/// says how many.
+pub(super) fn forget(connection: &Connection, folder: FolderId) -> rusqlite::Result<usize> {
     connection
         .prepare_cached("DELETE FROM rot WHERE folder = ?1")?
-        .execute([folder.0])?;
-    Ok(())
+        .execute([folder.0])
 }
 
 /// Deletes marks that no longer count, since the file has changed.
@@ -227,7 +227,7 @@ mod tests {
         bed.scan("/r", &[file("a", 10, 1).content(1)]);
         find(&bed, "a", 1, AuditFinding::Rotten(digest(1)));
         let top = bed.reader().folder_at(Path::new("/r")).unwrap().unwrap();
-        bed.open().distrust(top).unwrap();
+        assert_eq!(bed.open().distrust(top).unwrap(), 1);
         assert_eq!(bed.count("rot"), 0);
     }
 }

@@ -67,9 +67,11 @@ impl Exclusive {
         Ok(stale as u64)
     }
 
-    /// Forgets every probe and digest below a folder.
-    pub fn distrust(&mut self, top: FolderId) -> Result<(), CatalogError> {
+    /// Forgets every probe and digest below a folder, and which files are rotten;
+    /// returns how many of those there were.
+    pub fn distrust(&mut self, top: FolderId) -> Result<u64, CatalogError> {
         let transaction = self.connection.transaction()?;
+        let mut rotten = 0;
         for folder in apply::subtree(&transaction, top)? {
             transaction
                 .prepare_cached(
@@ -78,11 +80,11 @@ impl Exclusive {
                       WHERE folder = ?1 AND (probe IS NOT NULL OR digest IS NOT NULL)",
                 )?
                 .execute([folder.0])?;
-            rot::forget(&transaction, folder)?;
+            rotten += rot::forget(&transaction, folder)? as u64;
         }
         transaction.execute("UPDATE catalog SET unsettled = 1", [])?;
         transaction.commit()?;
-        Ok(())
+        Ok(rotten)
     }
 }
 

@@ -11,8 +11,10 @@ use super::context::Context;
 use super::exit::{self, Exit};
 use super::{outfile, output};
 use crate::catalog::{GroupFilter, GroupList, ReadOnly};
+use crate::globs::meant_below;
 use crate::model::{CopyEntry, Group, Timestamp, Totals};
 use crate::report::{Format, Header, Render, Style, renderer, text};
+use crate::scan::Notice;
 
 pub(super) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> {
     args.check()?;
@@ -32,6 +34,15 @@ pub(super) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
     let below = args.paths.iter();
     let below = below.map(|typed| named_place_ever(context, &catalog, typed));
     let below: Vec<_> = below.collect::<Result<_, _>>()?;
+    for root in catalog.roots().map_err(at_catalog)? {
+        for glob in &args.exclude {
+            if let Some(meant) = meant_below(glob, &root.path) {
+                let (glob, meant) = (glob.clone(), meant.to_owned());
+                let notice = Notice::WholePathGlob(root.path.clone(), glob, meant);
+                context.note(&notice.to_string());
+            }
+        }
+    }
     let filter = filter(context, &catalog, args, below.clone())?;
     let rotten = catalog.rotten().map_err(at_catalog)?.len() as u64;
     let source = Source {

@@ -16,6 +16,11 @@ pub enum Notice {
     Absorbed(PathBuf, PathBuf),
     /// Digests made with another algorithm are redone.
     AlgorithmChanged(Algorithm, Algorithm, u64),
+    /// Files that an audit found rotten are taken as they are now, below this path.
+    RotAccepted(PathBuf, u64),
+    /// A glob begins with the path of the root, below which it is matched; what it
+    /// was meant to be.
+    WholePathGlob(PathBuf, String, String),
     /// A folder is left out because of its filesystem.
     Skipped(PathBuf, String),
     /// Another root of the catalog cannot be read now.
@@ -51,6 +56,17 @@ impl fmt::Display for Notice {
                     "changing from {from} to {to}: {stale} digests are redone"
                 )
             }
+            Self::RotAccepted(path, names) => write!(
+                f,
+                "taking {names} rotten file{} below {} as they are now: --rehash believes the disk",
+                if *names == 1 { "" } else { "s" },
+                path.display()
+            ),
+            Self::WholePathGlob(root, glob, meant) => write!(
+                f,
+                "globs are matched below the root {}: write '{meant}' instead of '{glob}'",
+                root.display()
+            ),
             Self::Skipped(path, fstype) => {
                 write!(f, "skipping {} ({fstype} filesystem)", path.display())
             }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::ScanError;
 use super::notice::Notice;
-use super::options::{Mode, ScanOptions};
+use super::options::{ListingOptions, Mode, ScanOptions};
 use super::presence::{Refused, examine, locate, online_state, outermost, resolve};
 use super::scope::Scope;
 use super::shared::volume_row;
@@ -14,6 +14,7 @@ use super::sources::Seeds;
 use crate::catalog::{
     CatalogError, Exclusive, FaultEntry, NewScan, Placement, RootRow, ScanRow, Stage,
 };
+use crate::globs::meant_below;
 use crate::model::{Algorithm, FaultId, FolderId, RootId, ScanId, Timestamp, VolumeId};
 use crate::platform::VolumeTable;
 
@@ -316,6 +317,10 @@ fn plan_root(
     for inner in &placement.absorbed {
         notify(Notice::Absorbed(path.to_owned(), inner.clone()));
     }
+    let depth = placement.subpath.components().count();
+    if let Some(root) = path.ancestors().nth(depth) {
+        warn_of_whole_paths(&options.listing, root, notify);
+    }
     if placement.subpath.as_os_str().is_empty() {
         catalog.rehome(placement.root, volume)?;
         catalog.set_follow(placement.root, options.listing.follow_links)?;
@@ -334,6 +339,16 @@ fn plan_root(
         algorithm,
     };
     start.plan(catalog, request, unfinished.as_ref(), notify)
+}
+
+/// Tells of globs that begin with the path of the root they are matched below.
+fn warn_of_whole_paths(listing: &ListingOptions, root: &Path, notify: &mut dyn FnMut(Notice)) {
+    for glob in listing.include.iter().chain(&listing.exclude) {
+        if let Some(meant) = meant_below(glob, root) {
+            let (glob, meant) = (glob.clone(), meant.to_owned());
+            notify(Notice::WholePathGlob(root.to_owned(), glob, meant));
+        }
+    }
 }
 
 /// A folder from which a scan starts or goes on.
@@ -366,9 +381,9 @@ impl Start<'_> {
             Some((scan, Some(why))) => {
                 notify(Notice::Afresh(scan.id, self.path.to_owned(), why));
                 catalog.supersede_scan(scan.id)?;
-                self.begin(catalog, request)?
+                self.begin(catalog, request, notify)?
             }
-            None => self.begin(catalog, request)?,
+            None => self.begin(catalog, request, notify)?,
         };
         Ok(RootPlan {
             scan,
@@ -379,9 +394,17 @@ impl Start<'_> {
         })
     }
 
-    fn begin(&self, catalog: &mut Exclusive, request: &Request) -> Result<ScanId, ScanError> {
+    fn begin(
+        &self,
+        catalog: &mut Exclusive,
+        request: &Request,
+        notify: &mut dyn FnMut(Notice),
+    ) -> Result<ScanId, ScanError> {
         if request.options.rehash {
-            catalog.distrust(self.placement.start)?;
+            let rotten = catalog.distrust(self.placement.start)?;
+            if rotten > 0 {
+                notify(Notice::RotAccepted(self.path.to_owned(), rotten));
+            }
         }
         Ok(catalog.begin_scan(&NewScan {
             root: self.placement.root,

@@ -290,6 +290,21 @@ fn sizes_limit_what_is_hashed() {
 }
 
 #[test]
+fn a_glob_with_the_whole_path_gets_a_warning() {
+    let env = TestEnv::new();
+    env.file("tree/old/a", "x").file("tree/b", "x");
+    let old = env.path("tree/old").display().to_string();
+    let warning = format!(": write '/old' instead of '{old}'");
+    let scan = env.run(&format!("scan tree --exclude {old}")).ok();
+    scan.complains(&warning);
+    env.run(&format!("report --exclude {old}"))
+        .ok()
+        .complains(&warning);
+    let rest = env.run("scan tree --exclude /old").ok().err();
+    assert!(!rest.contains("instead"), "{rest}");
+}
+
+#[test]
 fn include_and_exclude_choose_names() {
     let env = TestEnv::new();
     env.file("tree/a.jpg", "x")

@@ -34,7 +34,8 @@ pub(crate) struct ScanArgs {
     #[arg(long)]
     pub(crate) restart: bool,
 
-    /// Distrust every stored digest and read the files again
+    /// Distrust every stored digest and read the files again: what is on the disk is believed (an
+    /// `audit` finds content that changed while its times did not)
     #[arg(long)]
     pub(crate) rehash: bool,
 
