@@ -64,6 +64,7 @@ pub(super) fn run(context: &Context, args: &FindArgs) -> anyhow::Result<Exit> {
         lookup: Lookup::build(catalog, &sizes, &digests).map_err(at_catalog)?,
         checker: Checker::new(roots),
         algorithm,
+        elsewhere: args.elsewhere,
     };
     let form = Form::from(&args.answer);
     form.give(context, &header, ("files", COLUMNS), |answer| {
@@ -236,8 +237,12 @@ impl Found {
         }
         match self.answer() {
             "found" if self.unsure() > 0 => format!("found; {}", unsure(" more")),
+            "found" if self.places.iter().all(|place| place.is_itself) => {
+                "found, as this file only".to_owned()
+            }
             "found" => "found".to_owned(),
             "undetermined" => format!("undetermined: {}", unsure("")),
+            _ if self.is_only_itself => "no other copy in the catalog".to_owned(),
             _ => "not in the catalog".to_owned(),
         }
     }
@@ -273,7 +278,7 @@ impl Totals {
 
     fn sentences(&self) -> Vec<String> {
         vec![format!(
-            "{} found, {} not in the catalog, {} undetermined",
+            "{} found, {} not found, {} undetermined",
             self.found, self.not_found, self.undetermined
         )]
     }

@@ -70,10 +70,10 @@ fn files_outside_all_roots_are_found_by_their_content() {
     assert_eq!(find(&env, "out/e"), found(&env, &["tree/e"]));
     env.run("find out/x out/big")
         .ok()
-        .says("2 found, 0 not in the catalog");
+        .says("2 found, 0 not found");
     env.run("find out/x out/y")
         .code(1)
-        .says("1 found, 1 not in the catalog");
+        .says("1 found, 1 not found");
     env.symlink("x", "out/link");
     assert_eq!(find(&env, "out/link"), found(&env, &["tree/a", "tree/b"]));
 }
@@ -152,7 +152,7 @@ fn places_that_are_no_longer_what_was_scanned_prove_nothing() {
         env.run(&format!("find {what}"))
             .code(1)
             .says("undetermined: 6 files could be the same, which cannot be told (")
-            .says("0 found, 0 not in the catalog, 1 undetermined");
+            .says("0 found, 0 not found, 1 undetermined");
     }
 }
 
@@ -201,7 +201,37 @@ fn a_catalogued_file_finds_itself_and_says_so() {
         "{document}"
     );
     assert_eq!(rows.len(), 2);
-    env.run("find tree/x").ok().says("tree/y (this file)");
+    env.run("find tree/x")
+        .ok()
+        .says("tree/x: found, as this file only")
+        .says("tree/y (this file)");
+}
+
+#[test]
+fn elsewhere_wants_another_copy() {
+    let env = TestEnv::new();
+    env.file("tree/x", "content")
+        .hard_link("tree/x", "tree/y")
+        .file("tree/empty", "")
+        .run("scan tree")
+        .ok();
+    // Its other name would not be there any more once its content is gone.
+    for file in ["tree/x", "tree/empty"] {
+        env.run(&format!("find --elsewhere {file}"))
+            .code(1)
+            .says(": no other copy in the catalog")
+            .says("0 found, 1 not found");
+    }
+    env.copy("tree/x", "out/x");
+    env.run("find --elsewhere out/x").ok().says("tree/x");
+    env.copy("tree/x", "tree/z").run("scan tree").ok();
+    let document = env.run("find --elsewhere tree/x --format json").ok().json();
+    let rows = document["files"].as_array().unwrap();
+    assert_eq!(rows.len(), 1);
+    assert_eq!(rows[0]["path"], env.path("tree/z").to_str().unwrap());
+    // One that changed since the scan is no proof.
+    env.append("tree/z", "!");
+    env.run("find --elsewhere tree/x").code(1);
 }
 
 #[test]
@@ -325,7 +355,7 @@ fn what_cannot_be_read_is_undetermined_beside_the_other_answers() {
     };
     run.code(3)
         .says("out/locked: undetermined: cannot be read: Permission denied")
-        .says("1 found, 1 not in the catalog, 1 undetermined");
+        .says("1 found, 1 not found, 1 undetermined");
     env.run_unprivileged(&format!("find {asked} --format csv"))
         .unwrap()
         .code(3)

@@ -76,6 +76,7 @@ pub(crate) struct UniqueArgs {
 Examples:
   dupescan find ~/Downloads/IMG_0412.jpg
   dupescan find /media/card/DCIM/*.jpg --format csv
+  dupescan find --elsewhere old.jpg && rm old.jpg
   dupescan find --digest b07837e2edb4")]
 pub(crate) struct FindArgs {
     /// The files to look for
@@ -87,6 +88,10 @@ pub(crate) struct FindArgs {
     /// with these 12 digits or more; may be repeated
     #[arg(long, value_name = "HEX")]
     pub(crate) digest: Vec<String>,
+
+    /// Do not count FILE itself, under whatever name: only another copy is a find
+    #[arg(long)]
+    pub(crate) elsewhere: bool,
 
     #[command(flatten)]
     pub(crate) answer: AnswerArgs,

@@ -31,6 +31,8 @@ pub(super) struct Found {
     pub(super) digest: Option<Digest>,
     /// Where it is, or may be.
     pub(super) places: Vec<Place>,
+    /// Whether the file itself is in the catalog and does not count.
+    pub(super) is_only_itself: bool,
     /// Files anywhere in the catalog that may be it, since they have no digest.
     pub(super) unread: u64,
     /// Why nothing can be said about it: it cannot be read itself.
@@ -64,6 +66,8 @@ pub(super) struct Finder {
     pub(super) lookup: Lookup,
     pub(super) checker: Checker,
     pub(super) algorithm: Algorithm,
+    /// Whether a file that is asked for does not count as found itself.
+    pub(super) elsewhere: bool,
 }
 
 impl Finder {
@@ -106,7 +110,7 @@ impl Finder {
                 false => self.lookup.unread(),
             },
             places,
-            trouble: None,
+            ..Found::default()
         })
     }
 
@@ -117,6 +121,10 @@ impl Finder {
             match self.is_equal(&known, asked) {
                 Ok(true) => {
                     let is_itself = self.is_itself(&known, asked);
+                    if is_itself && self.elsewhere {
+                        found.is_only_itself = true;
+                        continue;
+                    }
                     let place = self.equal(known);
                     found.places.push(Place {
                         is_itself,
@@ -134,6 +142,7 @@ impl Finder {
                 }),
             }
         }
+        found.is_only_itself &= found.places.is_empty();
         found.digest = asked.digest;
         Ok(Ok(found))
     }
