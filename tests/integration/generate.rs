@@ -153,6 +153,11 @@ fn every_command_has_a_page_with_its_options() {
                 "the page of {command} lacks {option}"
             );
         }
+        // Each with a description.
+        let lines: Vec<_> = page.lines().collect();
+        for entry in lines.windows(3).filter(|entry| entry[0] == ".TP") {
+            assert!(!entry[2].is_empty(), "{command}: {}", entry[1]);
+        }
     }
 }
 

@@ -10,7 +10,9 @@ use clap_mangen::Man;
 
 /// The page of a command that was built, as roff.
 pub(super) fn page(command: &clap::Command) -> io::Result<Vec<u8>> {
-    let man = Man::new(command.clone());
+    // A page is long: what `-h` leaves out has its place there.
+    let whole = command.clone().mut_args(|arg| arg.hide_short_help(false));
+    let man = Man::new(whole).source(concat!("dupescan ", env!("CARGO_PKG_VERSION")));
     let mut page = Vec::new();
     man.render_title(&mut page)?;
     man.render_name_section(&mut page)?;
