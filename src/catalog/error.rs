@@ -28,6 +28,9 @@ pub enum CatalogError {
     /// There is no catalog yet.
     #[error("there is no catalog at {}: run `dupescan scan PATH` first", .0.display())]
     Missing(PathBuf),
+    /// A folder was named where a file is meant.
+    #[error("the catalog cannot be {}: that is a folder, and a catalog is a file in one", .0.display())]
+    Folder(PathBuf),
     /// The file is there, but its first scan was killed before it made tables.
     #[error("it is empty: run `dupescan scan PATH` first")]
     Empty,

@@ -56,6 +56,7 @@ impl Exclusive {
         command: &str,
         algorithm: Algorithm,
     ) -> Result<Self, CatalogError> {
+        refuse_folder(path)?;
         create_parent(path)?;
         let lock = Lock::take(path, command)?;
         create_private(path)?;
@@ -328,7 +329,16 @@ fn check_sqlite() -> Result<(), CatalogError> {
     Ok(())
 }
 
+/// SQLite has only an error of the disk for it.
+fn refuse_folder(path: &Path) -> Result<(), CatalogError> {
+    match path.is_dir() {
+        true => Err(CatalogError::Folder(path.to_owned())),
+        false => Ok(()),
+    }
+}
+
 fn require(path: &Path) -> Result<(), CatalogError> {
+    refuse_folder(path)?;
     match path.try_exists() {
         Ok(true) => Ok(()),
         Ok(false) => Err(CatalogError::Missing(path.to_owned())),

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use super::{output, usage as mistakes};
 use crate::config::ConfigError;
 use crate::platform::Allocator;
+use crate::report::text::human_size;
 
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator::new(out_of_memory);
@@ -82,8 +83,9 @@ pub(crate) fn usage(sentence: impl fmt::Display) -> anyhow::Error {
 pub(crate) fn check_sizes(min: Option<u64>, max: Option<u64>) -> anyhow::Result<()> {
     match (min, max) {
         (Some(min), Some(max)) if min > max => Err(usage(format_args!(
-            "invalid value '{max}' from --max-size: expected at least the smallest size, \
-             {min} bytes"
+            "invalid value {} from --max-size: expected at least the smallest size, {}",
+            human_size(max),
+            human_size(min)
         ))),
         _ => Ok(()),
     }

@@ -45,6 +45,13 @@ pub(super) fn sentence(error: &clap::Error) -> Option<String> {
             let name = bare_name(&name);
             Some(format!("unexpected value '{value}': {name} takes none"))
         }
+        ErrorKind::WrongNumberOfValues => {
+            let name = one(error, ContextKind::InvalidArg)?;
+            let wanted = number(error, ContextKind::ExpectedNumValues)?;
+            let given = number(error, ContextKind::ActualNumValues)?;
+            let name = bare_name(&name);
+            Some(format!("{name} takes {wanted} values, and has {given}"))
+        }
         ErrorKind::ValueValidation | ErrorKind::InvalidValue => bad_value(error),
         _ => None,
     }
@@ -134,6 +141,13 @@ fn meant_in_lower_case(error: &clap::Error, name: &str) -> Vec<String> {
     }
 }
 
+fn number(error: &clap::Error, kind: ContextKind) -> Option<isize> {
+    match error.get(kind) {
+        Some(ContextValue::Number(number)) => Some(*number),
+        _ => None,
+    }
+}
+
 fn one(error: &clap::Error, kind: ContextKind) -> Option<String> {
     all(error, kind).into_iter().next()
 }
@@ -193,6 +207,7 @@ mod tests {
                 "--format needs a value: expected table, json, jsonl, csv, fdupes or html",
             ),
             ("report --limit", "--limit needs a value"),
+            ("history --between 1", "--between takes 2 values, and has 1"),
             (
                 "retry all",
                 "invalid value 'all' from ID: expected an ID from the list of `dupescan errors`",

@@ -45,6 +45,25 @@ fn wrong_usage_is_2() {
 }
 
 #[test]
+fn a_folder_is_no_catalog() {
+    let env = TestEnv::new();
+    env.file("tree/a", "x")
+        .folder("data/folder")
+        .use_db("data/folder");
+    for line in ["status", "scan tree", "purge"] {
+        let message = env.run(line).refused(3);
+        assert!(
+            message.contains("data/folder: that is a folder"),
+            "{message}"
+        );
+    }
+    // No lock file was left beside it.
+    let beside: Vec<_> = std::fs::read_dir(env.path("data")).unwrap().collect();
+    assert_eq!(beside.len(), 1);
+    env.catalog_is_broken_on_purpose();
+}
+
+#[test]
 fn a_root_that_is_not_there_or_no_folder_is_2() {
     let env = TestEnv::new();
     env.file("tree/a", "x");

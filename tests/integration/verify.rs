@@ -27,6 +27,15 @@ fn scanned() -> TestEnv {
 }
 
 #[test]
+fn the_documented_schema_is_that_of_new_catalogs() {
+    let env = TestEnv::new();
+    env.file("tree/a", "x").run("scan tree").ok();
+    let version: i64 = env.sql("PRAGMA user_version");
+    let text = include_str!("../../docs/CATALOG.md");
+    assert!(text.contains(&format!("{version} today.")), "{version}");
+}
+
+#[test]
 fn a_sound_catalog_is_called_so() {
     let env = scanned();
     env.run("verify").ok();

@@ -39,7 +39,7 @@ pub(crate) struct ScanArgs {
     #[arg(long)]
     pub(crate) rehash: bool,
 
-    /// Digest every file, not only possible duplicates
+    /// Digest every file of the whole catalog, not only possible duplicates
     #[arg(long)]
     pub(crate) hash_all: bool,
 
