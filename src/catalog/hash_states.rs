@@ -55,6 +55,12 @@ pub(super) fn forget(
     Ok(())
 }
 
+/// Forgets all of them: nothing that was read before is to be trusted.
+pub(super) fn forget_all(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute("DELETE FROM hash_states", [])?;
+    Ok(())
+}
+
 /// Forgets the states of files that are gone, changed or done.
 pub(super) fn forget_stale(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute(
@@ -63,7 +69,8 @@ pub(super) fn forget_stale(connection: &Connection) -> rusqlite::Result<()> {
               WHERE files.folder = hash_states.folder AND files.name = hash_states.name
                 AND files.size = hash_states.size AND files.mtime_ns = hash_states.mtime_ns
                 AND files.ctime_ns = hash_states.ctime_ns AND files.ino IS hash_states.ino
-                AND files.removed_in IS NULL AND files.digest IS NULL)",
+                AND files.removed_in IS NULL AND files.digest IS NULL
+                AND files.settled_in IS NULL)",
         [],
     )?;
     Ok(())

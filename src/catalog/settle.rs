@@ -82,6 +82,8 @@ impl Exclusive {
                 .execute([folder.0])?;
             rotten += rot::forget(&transaction, folder)? as u64;
         }
+        // Also of names outside the folder: they may be of the same files.
+        hash_states::forget_all(&transaction)?;
         transaction.execute("UPDATE catalog SET unsettled = 1", [])?;
         transaction.commit()?;
         Ok(rotten)

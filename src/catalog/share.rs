@@ -126,7 +126,8 @@ fn hashed(connection: &Connection, wanted: &Wanted) -> rusqlite::Result<(i64, i6
         "(SELECT min(saved.offset, files.size) FROM hash_states AS saved
            WHERE files.size >= {LARGE} AND saved.folder = files.folder AND saved.name = files.name
              AND saved.size = files.size AND saved.mtime_ns = files.mtime_ns
-             AND saved.ctime_ns = files.ctime_ns AND saved.ino IS files.ino)"
+             AND saved.ctime_ns = files.ctime_ns AND saved.ino IS files.ino
+             AND saved.algorithm = (SELECT algorithm FROM catalog))"
     );
     let done = format!("CASE WHEN {resolved} THEN files.size ELSE coalesce({saved}, 0) END");
     sums(

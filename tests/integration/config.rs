@@ -218,7 +218,7 @@ fn a_bad_value_is_one_line_naming_value_origin_and_what_is_allowed() {
         ),
         (
             "report --min-size 2 --max-size 1",
-            "'1' from --max-size: expected at least",
+            "'1 B' from --max-size: expected at least",
         ),
         (
             "report --exclude a[",

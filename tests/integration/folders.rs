@@ -360,7 +360,7 @@ fn bad_values_are_named() {
         ("folders --similar=-1", "invalid value '-1'"),
         (
             "folders --min-size 2k --max-size 1k",
-            "invalid value 1.0 KiB from --max-size",
+            "invalid value '1.0 KiB' from --max-size",
         ),
     ] {
         let refused = env.run(line).refused(2);

@@ -418,8 +418,13 @@ fn large_tree() -> TestEnv {
 }
 
 fn stop_inside(env: &TestEnv, signal: Signal) {
+    stop_inside_of(env, 3, signal);
+}
+
+/// Stops a scan when so many files were read for the most part.
+fn stop_inside_of(env: &TestEnv, files: usize, signal: Signal) {
     let mut scan = env.start("scan tree --bwlimit 4M");
-    let saved = "SELECT min(offset) FROM hash_states HAVING count(*) = 3";
+    let saved = &format!("SELECT min(offset) FROM hash_states HAVING count(*) = {files}");
     let far = i64::try_from(LARGE / 4).unwrap();
     let came_far = scan.wait_until(|| peek::<i64>(env, saved).is_some_and(|least| least > far));
     assert!(came_far, "the scan was over before it could be stopped");
@@ -457,6 +462,83 @@ fn a_large_file_is_gone_on_with_from_where_it_was() {
             assert_eq!(env.report("")["groups"][0]["digest"], resumed);
         }
     }
+}
+
+#[test]
+fn files_that_were_found_different_are_not_read_to_their_end_by_a_resume() {
+    let env = large_tree();
+    for name in ["1", "2", "3", "4", "5", "6"] {
+        env.copy("tree/a", format!("tree/near-{name}")).write_at(
+            format!("tree/near-{name}"),
+            100_000,
+            name,
+        );
+    }
+    env.settle_clock();
+    stop_inside_of(&env, 3, Signal::KILL);
+    let before = env.last_scan("bytes_read");
+    env.run("resume").ok();
+    let read = u64::try_from(env.last_scan("bytes_read") - before).unwrap();
+    assert!(read < 4 * LARGE, "{read} bytes read again");
+    let count = |condition: &str| -> i64 {
+        env.sql(&format!("SELECT count(*) FROM files WHERE {condition}"))
+    };
+    assert_eq!(count("digest IS NOT NULL"), 2);
+    assert_eq!(count("settled_in IS NOT NULL"), 7);
+    assert_eq!(env.sql::<i64>("SELECT count(*) FROM hash_states"), 0);
+    assert_eq!(env.groups(), oracle::groups(&env.path(""), &["tree"]));
+}
+
+#[test]
+fn a_large_file_is_known_by_any_of_its_names() {
+    let env = TestEnv::new();
+    let size = usize::try_from(LARGE).unwrap();
+    env.random("tree/x/a", 1, size)
+        .random("tree/y/b", 1, size)
+        .hard_link("tree/x/a", "tree/z/link")
+        .settle_clock();
+    stop_inside_of(&env, 2, Signal::KILL);
+    // A first scan knows its names in the order in which it met them.
+    let renamed = "UPDATE hash_states SET (folder, name) = (
+        SELECT folder, name FROM files WHERE name = CAST('link' AS BLOB))
+         WHERE name <> CAST('b' AS BLOB)";
+    let db = rusqlite::Connection::open(env.db()).unwrap();
+    assert_eq!(db.execute(renamed, []).unwrap(), 1);
+    drop(db);
+    let kept: i64 = env.sql("SELECT sum(offset) FROM hash_states");
+    let before = env.last_scan("bytes_read");
+    env.run("resume").ok();
+    let read = env.last_scan("bytes_read") - before;
+    let missing = i64::try_from(2 * LARGE).unwrap() - kept;
+    assert!(read <= missing, "{read} bytes read, {missing} were missing");
+    assert_eq!(env.report("")["groups"][0]["verified"], true);
+    assert_eq!(env.sql::<i64>("SELECT count(*) FROM hash_states"), 0);
+}
+
+#[test]
+fn states_of_another_algorithm_or_before_a_rehash_do_not_count() {
+    let env = large_tree();
+    stop_inside(&env, Signal::KILL);
+    let done = || {
+        let status = env.run("status --format json").ok().json();
+        status["unfinished"][0]["progress"]["done"]
+            .as_i64()
+            .unwrap()
+    };
+    assert!(done() > 0);
+    let db = rusqlite::Connection::open(env.db()).unwrap();
+    db.execute("UPDATE hash_states SET algorithm = 'sha512'", [])
+        .unwrap();
+    assert_eq!(done(), 0);
+    db.execute("UPDATE hash_states SET algorithm = 'sha256'", [])
+        .unwrap();
+    drop(db);
+    env.run("scan tree --rehash").ok();
+    let whole = i64::try_from(2 * LARGE).unwrap();
+    assert!(
+        env.last_scan("bytes_read") > whole,
+        "of two files, from the start"
+    );
 }
 
 #[test]

@@ -252,7 +252,7 @@ fn a_report_of_no_possible_size_is_refused() {
     assert_eq!(check("report --min-size 1k --max-size 1k"), Ok(()));
     assert_eq!(
         check("report --min-size 1k --max-size 10").unwrap_err(),
-        "invalid value 10 B from --max-size: expected at least the smallest size, 1.0 KiB"
+        "invalid value '10 B' from --max-size: expected at least the smallest size, 1.0 KiB"
     );
 }
 

@@ -124,9 +124,13 @@ impl<'c> Reading<'c> {
                 reading.members.push(member);
             }
         }
+        let must_digest = class.must_digest || desk.report.failures.len() > failures;
+        if !must_digest && reads_less_anew(&by_state, class.size) {
+            let all = 0..reading.members.len();
+            by_state = BTreeMap::from([(None, all.collect())]);
+        }
         // What was read to different lengths is compared by digest.
-        let must_digest =
-            class.must_digest || desk.report.failures.len() > failures || by_state.len() > 1;
+        let must_digest = must_digest || by_state.len() > 1;
         for (saved, members) in by_state {
             let lane = restore(desk, saved, members, must_digest);
             reading.put_back(lane);
@@ -167,13 +171,24 @@ impl<'c> Reading<'c> {
             return None;
         }
         let catalog = desk.access.catalog();
-        match catalog.hash_state(&copy.names[0], &copy.state, desk.shared.algorithm) {
-            Ok(saved) => saved.filter(|saved| saved.format == STATE_FORMAT),
-            Err(error) => {
-                desk.report.fatal = Some(error);
-                None
+        let mut furthest: Option<HashState> = None;
+        // It was saved under one of them; which one is the first may have changed.
+        for name in &copy.names {
+            match catalog.hash_state(name, &copy.state, desk.shared.algorithm) {
+                Ok(Some(saved)) if saved.format == STATE_FORMAT => {
+                    let before = furthest.as_ref().map_or(0, |before| before.offset);
+                    if saved.offset > before {
+                        furthest = Some(saved);
+                    }
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    desk.report.fatal = Some(error);
+                    return None;
+                }
             }
         }
+        furthest
     }
 
     /// Takes back the lanes whose chunk was hashed.
@@ -372,6 +387,20 @@ impl<'c> Reading<'c> {
             self.changed.push(member);
         }
     }
+}
+
+/// Whether files of which nothing was saved, and which would have to be read to
+/// their end to be compared by digest, are more than what was saved of the others:
+/// most of them differ early, and were dropped before the stop.
+fn reads_less_anew(by_state: &BTreeMap<Option<HashState>, Vec<usize>>, size: u64) -> bool {
+    let (mut saved, mut unread) = (0, 0);
+    for (state, members) in by_state {
+        match state {
+            Some(state) => saved += state.offset * members.len() as u64,
+            None => unread += size * members.len() as u64,
+        }
+    }
+    saved > 0 && saved < unread
 }
 
 /// How much is read next at an offset, so that further chunks begin at multiples
