@@ -4,8 +4,10 @@
 //!
 //! Several classes are read at a time, so that there are several chunks to hash
 //! abreast ([`Hasher::update_abreast`]): this file has the loop over them, `reading`
-//! one class, `lane` the files of a class that agree so far.
+//! one class, `lane` the files of a class that agree so far, `company` which files
+//! those were.
 
+mod company;
 mod lane;
 mod reading;
 

@@ -464,29 +464,67 @@ fn a_large_file_is_gone_on_with_from_where_it_was() {
     }
 }
 
-#[test]
-fn files_that_were_found_different_are_not_read_to_their_end_by_a_resume() {
+/// The large tree with files that differ from all others early.
+fn large_tree_with_near_copies() -> TestEnv {
     let env = large_tree();
     for name in ["1", "2", "3", "4", "5", "6"] {
-        env.copy("tree/a", format!("tree/near-{name}")).write_at(
-            format!("tree/near-{name}"),
-            100_000,
-            name,
-        );
+        let near = format!("tree/near-{name}");
+        env.copy("tree/a", &near).write_at(&near, 100_000, name);
     }
     env.settle_clock();
-    stop_inside_of(&env, 3, Signal::KILL);
+    env
+}
+
+/// Goes on, and says how many bytes were read, and how many of the stated files
+/// were missing.
+fn resumed(env: &TestEnv) -> (u64, u64) {
+    let missing = format!("SELECT count(*) * {LARGE} - sum(offset) FROM hash_states");
+    let missing: i64 = env.sql(&missing);
     let before = env.last_scan("bytes_read");
     env.run("resume").ok();
     let read = u64::try_from(env.last_scan("bytes_read") - before).unwrap();
-    assert!(read < 4 * LARGE, "{read} bytes read again");
+    assert_eq!(env.groups(), oracle::groups(&env.path(""), &["tree"]));
+    assert_eq!(env.sql::<i64>("SELECT count(*) FROM hash_states"), 0);
+    (read, u64::try_from(missing).unwrap())
+}
+
+#[test]
+fn files_that_were_told_apart_before_a_stop_are_not_read_again() {
+    let env = large_tree_with_near_copies();
+    stop_inside_of(&env, 3, Signal::KILL);
+    let (read, missing) = resumed(&env);
+    assert!(read <= missing, "{read} bytes read, {missing} were missing");
     let count = |condition: &str| -> i64 {
         env.sql(&format!("SELECT count(*) FROM files WHERE {condition}"))
     };
     assert_eq!(count("digest IS NOT NULL"), 2);
     assert_eq!(count("settled_in IS NOT NULL"), 7);
-    assert_eq!(env.sql::<i64>("SELECT count(*) FROM hash_states"), 0);
-    assert_eq!(env.groups(), oracle::groups(&env.path(""), &["tree"]));
+}
+
+#[test]
+fn a_file_that_came_since_the_stop_is_compared_with_all_that_were_told_apart() {
+    let env = large_tree_with_near_copies();
+    stop_inside_of(&env, 3, Signal::KILL);
+    env.copy("tree/near-1", "tree/new").settle_clock();
+    let (read, _) = resumed(&env);
+    assert_eq!(env.report("")["groups"].as_array().unwrap().len(), 2);
+    // All that differ early are told apart again, instead of being read whole.
+    assert!(read < 6 * LARGE, "{read} bytes read");
+}
+
+#[test]
+fn where_not_all_were_compared_before_a_stop_they_are_after_it() {
+    let env = large_tree_with_near_copies();
+    stop_inside_of(&env, 3, Signal::KILL);
+    // As after a file that could not be read.
+    let db = rusqlite::Connection::open(env.db()).unwrap();
+    let incomplete =
+        "UPDATE hash_states SET state = CAST(zeroblob(32) || substr(state, 33) AS BLOB)";
+    assert_eq!(db.execute(incomplete, []).unwrap(), 3);
+    drop(db);
+    let (read, missing) = resumed(&env);
+    assert!(read > missing, "{read} bytes read, {missing} were missing");
+    assert!(read < 6 * LARGE, "{read} bytes read");
 }
 
 #[test]
