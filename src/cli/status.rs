@@ -14,9 +14,9 @@ use super::output;
 use crate::catalog::{
     CatalogError, Lock, ReadOnly, RootRow, ScanRow, Share, Stage, VolumeRow, Wanted, own_files,
 };
-use crate::fault::{Fault, Step};
 use crate::model::{Algorithm, Timestamp};
-use crate::platform::{Dir, VolumeTable};
+use crate::platform::VolumeTable;
+use crate::scan::online_state;
 use crate::scan::options::ScanOptions;
 
 pub(super) fn run(context: &Context, args: &StatusArgs) -> anyhow::Result<Exit> {
@@ -179,7 +179,7 @@ fn root_states(catalog: &ReadOnly, roots: Vec<RootRow>) -> Result<Vec<RootStatus
         .into_iter()
         .map(|root| {
             let last_complete = catalog.last_complete_scan(root.id)?;
-            let state = match (offline(&root, &volumes), &last_complete) {
+            let state = match (online_state(&root, &volumes).err(), &last_complete) {
                 (Some(reason), _) => RootState::Offline(reason),
                 (None, None) => RootState::NeverCompleted,
                 (None, Some(_)) => RootState::Ok,
@@ -191,42 +191,4 @@ fn root_states(catalog: &ReadOnly, roots: Vec<RootRow>) -> Result<Vec<RootStatus
             })
         })
         .collect()
-}
-
-/// Why the root is not there now; `None` when it is.
-fn offline(root: &RootRow, volumes: &VolumeTable) -> Option<String> {
-    let found = Dir::open_root(&root.path)
-        .and_then(|dir| dir.stat().and_then(|stat| volumes.of(&dir, &stat)));
-    match found {
-        Err(error) => Some(Fault::from_io(Step::OpenFolder, &error).message),
-        Ok(volume) if is_same(&root.volume, &volume.identity, volume.fstype) => None,
-        Ok(volume) => Some(format!("another volume is there now, {}", volume.identity)),
-    }
-}
-
-/// Whether a volume can be the one that was scanned. An identity made of a
-/// device number holds within one boot only, so it disproves nothing.
-fn is_same(known: &VolumeRow, identity: &str, fstype: &str) -> bool {
-    let by_device = |identity: &str| identity.starts_with("dev:");
-    known.identity == identity
-        || (by_device(&known.identity) && by_device(identity) && known.fstype == fstype)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_uuid_disproves_that_a_volume_is_the_same() {
-        let known = |identity: &str| VolumeRow {
-            identity: identity.to_owned(),
-            fstype: "tmpfs".to_owned(),
-            stable_inodes: true,
-        };
-        assert!(is_same(&known("uuid:1"), "uuid:1", "ext4"));
-        assert!(!is_same(&known("uuid:1"), "uuid:2", "ext4"));
-        assert!(!is_same(&known("uuid:1"), "dev:8:1@boot", "tmpfs"));
-        assert!(is_same(&known("dev:0:31@a"), "dev:0:40@b", "tmpfs"));
-        assert!(!is_same(&known("dev:0:31@a"), "dev:0:40@b", "vfat"));
-    }
 }

@@ -49,7 +49,9 @@ pub(super) fn resolve(path: &Path, known: &[RootRow]) -> Result<PathBuf, ScanErr
             match error.kind() {
                 io::ErrorKind::NotFound if is_known => Err(ScanError::Offline {
                     path: absolute,
-                    reason: "the folder does not exist".to_owned(),
+                    reason: "the folder does not exist (`roots move` if it is elsewhere now, \
+                             `forget` if it is gone for good)"
+                        .to_owned(),
                 }),
                 io::ErrorKind::NotFound => Err(ScanError::NotFound(path.to_owned())),
                 io::ErrorKind::NotADirectory => Err(ScanError::NotAFolder(path.to_owned())),
@@ -184,8 +186,10 @@ fn moved_reason(root: &RootRow, now: &Volume) -> Option<String> {
 
 fn empty_reason(root: &RootRow, path: &Path) -> Option<String> {
     let is_empty = std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
-    (is_empty && root.files > 0)
-        .then(|| format!("it is empty, and {} files were there last time", root.files))
+    (is_empty && root.files > 0).then(|| match root.files {
+        1 => "it is empty, and a file was there last time".to_owned(),
+        files => format!("it is empty, and {files} files were there last time"),
+    })
 }
 
 #[cfg(test)]
