@@ -4,10 +4,8 @@
 //!
 //! Several classes are read at a time, so that there are several chunks to hash
 //! abreast ([`Hasher::update_abreast`]): this file has the loop over them, `reading`
-//! one class, `lane` the files of a class that agree so far, `company` which files
-//! those were.
+//! one class, `lane` the files of a class that agree so far.
 
-mod company;
 mod lane;
 mod reading;
 

@@ -23,7 +23,7 @@ const _: () = assert!(WHOLE >= SHORT && WHOLE >= (HEAD + TAIL) as u64);
 
 /// Version of what [`Hasher::save`] returns. The crates promise a stable
 /// serialisation within a minor version only, so it is raised with them.
-pub const STATE_FORMAT: i64 = 2;
+pub const STATE_FORMAT: i64 = 1;
 
 /// A digest in the making. Cloned when a class of equal prefixes splits.
 #[derive(Clone)]

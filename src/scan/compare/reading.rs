@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::Instant;
 
-use super::company::Company;
 use super::lane::{Buffers, Kind, Lane, Member, Part, Sorting};
 use super::{AT_ONCE_FROM_DISK, CHUNK, MOST_OPEN};
 use crate::catalog::{FileOutcome, FileResult, HashClass, HashState, LARGE, Record, WorkCopy};
@@ -84,9 +83,6 @@ impl<'c> Desk<'c> {
     }
 }
 
-/// Members by what an earlier run saved of them.
-type ByState = BTreeMap<Option<HashState>, Vec<usize>>;
-
 /// A class and how far it was read.
 pub(super) struct Reading<'c> {
     class: &'c HashClass,
@@ -100,7 +96,6 @@ pub(super) struct Reading<'c> {
     finished: Vec<Lane>,
     /// Members that changed while they were read.
     changed: Vec<usize>,
-    company: Company,
 }
 
 impl<'c> Reading<'c> {
@@ -115,10 +110,9 @@ impl<'c> Reading<'c> {
             parts: Vec::new(),
             finished: Vec::new(),
             changed: Vec::new(),
-            company: Company::INCOMPLETE,
         };
         let failures = desk.report.failures.len();
-        let mut by_state = ByState::new();
+        let mut by_state: BTreeMap<Option<HashState>, Vec<usize>> = BTreeMap::new();
         for (copy, part) in class.copies.iter().zip(part..) {
             if desk.is_stopped() {
                 return reading;
@@ -131,8 +125,9 @@ impl<'c> Reading<'c> {
             }
         }
         let must_digest = class.must_digest || desk.report.failures.len() > failures;
-        if !must_digest && class.size >= LARGE {
-            reading.meet_company(desk, &mut by_state);
+        if !must_digest && reads_less_anew(&by_state, class.size) {
+            let all = 0..reading.members.len();
+            by_state = BTreeMap::from([(None, all.collect())]);
         }
         // What was read to different lengths is compared by digest.
         let must_digest = must_digest || by_state.len() > 1;
@@ -141,31 +136,6 @@ impl<'c> Reading<'c> {
             reading.put_back(lane);
         }
         reading
-    }
-
-    /// Leaves out files that were told apart from all others before a stop. Where
-    /// others than then are there, all are read from the start if that is less.
-    fn meet_company(&mut self, desk: &Desk<'_>, by_state: &mut ByState) {
-        let is_racy = |member: &Member<'_>| is_racy(&member.copy.state, self.began);
-        if !self.members.iter().any(is_racy) {
-            self.company = Company::of(self.class);
-        }
-        let is_same = |saved: &HashState| {
-            let company = Company::split(&saved.state).map(|(company, _)| company);
-            company == Some(self.company) && self.company != Company::INCOMPLETE
-        };
-        let mut states = by_state.keys().flatten().peekable();
-        if states.peek().is_some() && states.all(is_same) {
-            let apart = by_state
-                .remove(&None)
-                .map_or(0, |members| members.len() as u64);
-            let metrics = desk.context.metrics();
-            metrics.files_hashed.add(apart);
-            metrics.bytes_hashed.add(apart * self.class.size);
-        } else if reads_less_anew(by_state, self.class.size) {
-            let all = 0..self.members.len();
-            *by_state = BTreeMap::from([(None, all.collect())]);
-        }
     }
 
     fn open_member(
@@ -271,7 +241,7 @@ impl<'c> Reading<'c> {
                             algorithm: desk.shared.algorithm,
                             format: STATE_FORMAT,
                             offset: lane.offset,
-                            state: self.company.with(&state),
+                            state: state.clone(),
                         }),
                     });
                 }
@@ -291,7 +261,6 @@ impl<'c> Reading<'c> {
                 Ok(false) => self.changed.push(member),
                 Err(error) => {
                     lane.must_digest = true;
-                    self.company = Company::INCOMPLETE;
                     self.fail(desk, member, &error);
                 }
             }
@@ -423,7 +392,7 @@ impl<'c> Reading<'c> {
 /// Whether files of which nothing was saved, and which would have to be read to
 /// their end to be compared by digest, are more than what was saved of the others:
 /// most of them differ early, and were dropped before the stop.
-fn reads_less_anew(by_state: &ByState, size: u64) -> bool {
+fn reads_less_anew(by_state: &BTreeMap<Option<HashState>, Vec<usize>>, size: u64) -> bool {
     let (mut saved, mut unread) = (0, 0);
     for (state, members) in by_state {
         match state {
@@ -451,9 +420,7 @@ fn restore(
 ) -> Lane {
     let algorithm = desk.shared.algorithm;
     let restored = saved.and_then(|saved| {
-        let (_, hasher) = Company::split(&saved.state)?;
-        let hasher = Hasher::restore(algorithm, hasher)?;
-        Some((saved.offset, hasher))
+        Hasher::restore(algorithm, &saved.state).map(|hasher| (saved.offset, hasher))
     });
     let (offset, hasher) = restored.unwrap_or_else(|| (0, Hasher::new(algorithm)));
     desk.context
