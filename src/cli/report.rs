@@ -11,7 +11,6 @@ use super::context::Context;
 use super::exit::{self, Exit};
 use super::{outfile, output};
 use crate::catalog::{GroupFilter, GroupList, ReadOnly};
-use crate::globs::meant_below;
 use crate::model::{CopyEntry, Group, Timestamp, Totals};
 use crate::report::{Format, Header, Render, Style, renderer, text};
 use crate::scan::Notice;
@@ -35,12 +34,8 @@ pub(super) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
     let below = below.map(|typed| named_place_ever(context, &catalog, typed));
     let below: Vec<_> = below.collect::<Result<_, _>>()?;
     for root in catalog.roots().map_err(at_catalog)? {
-        for glob in &args.exclude {
-            if let Some(meant) = meant_below(glob, &root.path) {
-                let (glob, meant) = (glob.clone(), meant.to_owned());
-                let notice = Notice::WholePathGlob(root.path.clone(), glob, meant);
-                context.note(&notice.to_string());
-            }
+        for notice in Notice::of_whole_paths(&args.exclude, &root.path) {
+            context.note(&notice.to_string());
         }
     }
     let filter = filter(context, &catalog, args, below.clone())?;
@@ -56,10 +51,9 @@ pub(super) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
     let left_out = write(context, args, &header, source)?;
     let format = Format::from(args.format);
     if matches!(format, Format::Csv | Format::Fdupes) && left_out.groups > 0 {
-        let all = left_out.groups + args.limit.unwrap_or(0);
-        let shown = text::grouped(all - left_out.groups);
-        let all = text::counted(all, "group", "groups");
-        context.note(&format!("showing {shown} of {all}"));
+        let shown = args.limit.unwrap_or(0);
+        let all = text::counted(shown + left_out.groups, "group", "groups");
+        context.note(&format!("showing {} of {all}", text::grouped(shown)));
     }
     if matches!(format, Format::Jsonl | Format::Csv | Format::Fdupes) {
         context.note(&text::as_of(&header));

@@ -1,8 +1,9 @@
 //! What the user should know before or while a scan runs. Shown by `cli`.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use crate::globs::meant_below;
 use crate::model::{Algorithm, ScanId, Timestamp};
 
 /// Something the user should know before or while a scan runs.
@@ -33,6 +34,19 @@ pub enum Notice {
     ToRead(u64, u64),
 }
 
+impl Notice {
+    /// Warnings of those globs that begin with the path of a root.
+    pub fn of_whole_paths<'g>(
+        globs: impl IntoIterator<Item = &'g String>,
+        root: &Path,
+    ) -> impl Iterator<Item = Self> {
+        globs.into_iter().filter_map(|glob| {
+            let meant = meant_below(glob, root)?.to_owned();
+            Some(Self::WholePathGlob(root.to_owned(), glob.clone(), meant))
+        })
+    }
+}
+
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -56,10 +70,14 @@ impl fmt::Display for Notice {
                     "changing from {from} to {to}: {stale} digests are redone"
                 )
             }
-            Self::RotAccepted(path, names) => write!(
+            Self::RotAccepted(path, 1) => write!(
                 f,
-                "taking {names} rotten file{} below {} as they are now: --rehash believes the disk",
-                if *names == 1 { "" } else { "s" },
+                "a rotten file below {} is taken as it is now: --rehash believes the disk",
+                path.display()
+            ),
+            Self::RotAccepted(path, files) => write!(
+                f,
+                "{files} rotten files below {} are taken as they are now: --rehash believes the disk",
                 path.display()
             ),
             Self::WholePathGlob(root, glob, meant) => write!(

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::ScanError;
 use super::notice::Notice;
-use super::options::{ListingOptions, Mode, ScanOptions};
+use super::options::{Mode, ScanOptions};
 use super::presence::{Refused, examine, locate, online_state, outermost, resolve};
 use super::scope::Scope;
 use super::shared::volume_row;
@@ -14,7 +14,6 @@ use super::sources::Seeds;
 use crate::catalog::{
     CatalogError, Exclusive, FaultEntry, NewScan, Placement, RootRow, ScanRow, Stage,
 };
-use crate::globs::meant_below;
 use crate::model::{Algorithm, FaultId, FolderId, RootId, ScanId, Timestamp, VolumeId};
 use crate::platform::VolumeTable;
 
@@ -319,7 +318,9 @@ fn plan_root(
     }
     let depth = placement.subpath.components().count();
     if let Some(root) = path.ancestors().nth(depth) {
-        warn_of_whole_paths(&options.listing, root, notify);
+        let globs = options.listing.include.iter();
+        let globs = globs.chain(&options.listing.exclude);
+        Notice::of_whole_paths(globs, root).for_each(&mut *notify);
     }
     if placement.subpath.as_os_str().is_empty() {
         catalog.rehome(placement.root, volume)?;
@@ -339,16 +340,6 @@ fn plan_root(
         algorithm,
     };
     start.plan(catalog, request, unfinished.as_ref(), notify)
-}
-
-/// Tells of globs that begin with the path of the root they are matched below.
-fn warn_of_whole_paths(listing: &ListingOptions, root: &Path, notify: &mut dyn FnMut(Notice)) {
-    for glob in listing.include.iter().chain(&listing.exclude) {
-        if let Some(meant) = meant_below(glob, root) {
-            let (glob, meant) = (glob.clone(), meant.to_owned());
-            notify(Notice::WholePathGlob(root.to_owned(), glob, meant));
-        }
-    }
 }
 
 /// A folder from which a scan starts or goes on.

@@ -393,11 +393,12 @@ impl<'c> Reading<'c> {
 /// their end to be compared by digest, are more than what was saved of the others:
 /// most of them differ early, and were dropped before the stop.
 fn reads_less_anew(by_state: &BTreeMap<Option<HashState>, Vec<usize>>, size: u64) -> bool {
-    let (mut saved, mut unread) = (0, 0);
+    let (mut saved, mut unread) = (0_u128, 0_u128);
     for (state, members) in by_state {
+        let members = members.len() as u128;
         match state {
-            Some(state) => saved += state.offset * members.len() as u64,
-            None => unread += size * members.len() as u64,
+            Some(state) => saved += u128::from(state.offset) * members,
+            None => unread += u128::from(size) * members,
         }
     }
     saved > 0 && saved < unread
