@@ -12,7 +12,7 @@ from lib import Figure
 ROWS = {
     1: ("SIGINT, SIGTERM", "exit_codes::an_interrupted_scan_is_130_and_says_how_to_go_on", "faults::a_huge_sparse_file_can_be_interrupted", "step signals"),
     2: ("a second Ctrl-C", "exit_codes::a_second_interrupt_leaves_at_once"),
-    3: ("SIGKILL during a scan", "resume::killed_scans_give_the_same_answer_1", "resume::killed_scans_give_the_same_answer_2", "resume::killed_scans_give_the_same_answer_3", "resume::interrupted_scans_give_the_same_answer", "resume::a_large_file_is_gone_on_with_from_where_it_was", "resume::every_stage_can_be_stopped", "step kill", "step reread"),
+    3: ("SIGKILL during a scan", "resume::killed_scans_give_the_same_answer_1", "resume::killed_scans_give_the_same_answer_2", "resume::killed_scans_give_the_same_answer_3", "resume::interrupted_scans_give_the_same_answer", "large_files::a_large_file_is_gone_on_with_from_where_it_was", "resume::every_stage_can_be_stopped", "step kill", "step reread"),
     4: ("power loss", "catalog::open::tests::a_new_catalog_does_not_depend_on_its_wal", "step power"),
     5: ("the catalog's disk is full", "faults::a_full_disk_under_the_catalog_stops_cleanly_and_is_resumed"),
     6: ("read-only catalog or folder", "faults::a_read_only_catalog_answers_but_is_not_scanned_into", "faults::a_catalog_in_a_folder_without_write_permission_answers_but_is_not_scanned_into"),

@@ -252,6 +252,13 @@ impl TestEnv {
         connection.query_row(query, [], |row| row.get(0)).unwrap()
     }
 
+    /// A value from a catalog that may just be coming into being.
+    pub(crate) fn peek<T: rusqlite::types::FromSql>(&self, query: &str) -> Option<T> {
+        let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
+        let connection = rusqlite::Connection::open_with_flags(self.db(), flags).ok()?;
+        connection.query_row(query, [], |row| row.get(0)).ok()
+    }
+
     /// A column of the newest scan.
     pub(crate) fn last_scan(&self, column: &str) -> i64 {
         self.sql(&format!(

@@ -28,6 +28,7 @@ mod hazards;
 mod history;
 mod html;
 mod in_step;
+mod large_files;
 mod layers;
 mod metrics;
 mod names;
