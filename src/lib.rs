@@ -1,28 +1,27 @@
 //! dupescan finds duplicate files, remembers what it learned in one SQLite
-//! catalog, and goes on where it was stopped.
+//! catalog, and resumes where it was stopped.
 //!
-//! The layers point one way (`tests/integration/layers.rs` checks it):
+//! The rooms, and the one direction in which they use each other
+//! (`tests/integration/layers.rs` checks it):
 //!
 //! ```text
-//! cli ──► config ──► scan ──┐
-//!  └────► report ───────────┴─► catalog ──► model, fault
-//!         cli, scan ───────► platform ─► model
-//!         cli, report ─────► folders ──► model
-//!         cli, scan ───────► globs
-//!         report, scan ────► escape
+//! cli ──► scan ──► access ──► catalog, platform, hash ──► model
+//!  ├────► report ───────────────────────────────────────► model
+//!  ├────► settings ─────────────────────────────────────► model
+//!  └────► folders ──────────────────────────────────────► model
 //! ```
 //!
 //! Nothing below [`cli`] prints or exits, only `catalog` contains SQL, and
 //! only `platform` contains `unsafe` code.
 
+pub mod access;
 pub mod catalog;
 pub mod cli;
-pub mod config;
-pub mod escape;
-pub mod fault;
 pub mod folders;
-pub mod globs;
+pub mod hash;
 pub mod model;
 pub mod platform;
+pub mod pool;
 pub mod report;
 pub mod scan;
+pub mod settings;

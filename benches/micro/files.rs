@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use criterion::{BatchSize, Criterion, Throughput};
+use dupescan::hash::Hasher;
 use dupescan::model::Algorithm;
 use dupescan::platform::{Dir, EntryKind, Links};
-use dupescan::scan::hasher::Hasher;
 
 use crate::setup::Setup;
 

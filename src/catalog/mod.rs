@@ -2,75 +2,34 @@
 //! The only place with SQL. One connection writes ([`Writer`], or a
 //! maintenance command that holds the [`Lock`]); any number read.
 
-mod absences;
-mod apply;
-mod audits;
-mod backlog;
-mod backup;
-mod candidates;
-mod changes;
-mod copies;
-mod error;
-mod faults;
-mod files;
-mod groups;
-mod hash_states;
-mod lock;
-mod lookup;
-mod open;
-mod pages;
-mod paths;
-mod places;
-mod purge;
-mod reader;
-mod records;
-mod repair;
-mod roots;
-mod rot;
-mod rows;
-mod rules;
-mod scans;
-mod schema;
-mod settle;
-mod share;
-mod sides;
-mod signature;
-mod summary;
+mod query;
+mod runs;
+mod store;
 #[cfg(test)]
 mod testing;
-mod tree;
-mod verify;
-mod wal;
-mod writer;
+mod upkeep;
+mod write;
 
-pub use audits::{
-    AuditCopy, AuditFinding, AuditId, AuditList, AuditNote, AuditRun, AuditScope, Coverage, NO_SCAN,
+pub use query::{
+    Doubt, Exclusion, FileEntry, FileFilter, FileList, GroupFilter, GroupList, Known, Listing,
+    Lookup, Order, RunningCount, Share, ShareUnit, SideFile, SideFolder, SideMatch, Sides,
+    TreeFault, TreeFile, TreeFolder, Verdict, Wanted, has_extension,
 };
-pub use candidates::{Candidates, HashClass, Selection, WorkCopy, WorkName};
-pub use error::CatalogError;
-pub use faults::{FaultCause, FaultEntry};
-pub use files::{FileEntry, FileFilter, FileList, Verdict};
-pub use groups::{Exclusion, GroupFilter, GroupList, Order, RunningCount, has_extension};
-pub use lock::Lock;
-pub use lookup::{Known, Lookup};
-pub use open::{Durability, Exclusive, ReadOnly, own_files};
-pub use paths::FolderPaths;
-pub use purge::Purged;
-pub use reader::{FolderRow, KnownFile, KnownFolder, NameRange};
-pub use records::{
+pub use runs::{
+    AuditCopy, AuditFinding, AuditId, AuditList, AuditNote, AuditRun, AuditScope, Candidates,
+    Coverage, FaultCause, FaultEntry, FolderRow, HashClass, KnownFile, KnownFolder, NO_SCAN,
+    NameRange, NewScan, Placement, RootRow, ScanCounters, ScanRow, ScanState, Selection, Settled,
+    Stage, VolumeRow, WorkCopy, WorkName,
+};
+pub use store::{
+    CatalogError, Durability, Exclusive, FolderPaths, Lock, Pause, ReadOnly, own_files,
+};
+pub use upkeep::{Problem, Purged};
+pub use write::{
     FaultRecord, FileChange, FileOutcome, FileResult, FileState, FolderListing, HashState,
-    ListingCounts, NewFolder, PartListing, Record, Sample, SampleHash,
+    ListingCounts, NewFolder, PartListing, Record, Sample, SampleHash, Signature, Signer, Writer,
+    WriterHandle,
 };
-pub use roots::{Placement, RootRow, VolumeRow};
-pub use scans::{NewScan, ScanCounters, ScanRow, ScanState, Stage};
-pub use settle::Settled;
-pub use share::{Share, ShareUnit, Wanted};
-pub use sides::{Doubt, Listing, SideFile, SideFolder, SideMatch, Sides};
-pub use signature::{Signature, Signer};
-pub use tree::{TreeFault, TreeFile, TreeFolder};
-pub use verify::Problem;
-pub use wal::Pause;
-pub use writer::{Writer, WriterHandle};
 
 /// Version of the probe function that filled `files.probe`, and of the choice of
 /// files that have a probe ([`SHORT`]). A migration raises it and forgets what

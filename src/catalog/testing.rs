@@ -9,11 +9,13 @@ use std::time::Duration;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-use super::rows;
-use super::{
-    Exclusive, FileChange, FileOutcome, FileResult, FileState, FolderListing, FolderPaths,
-    GroupFilter, GroupList, ListingCounts, NameRange, NewFolder, NewScan, PartListing, ReadOnly,
-    Record, RunningCount, SHORT, VolumeRow, Writer, WriterHandle,
+use super::SHORT;
+use super::query::{GroupFilter, GroupList, RunningCount};
+use super::runs::{NameRange, NewScan, VolumeRow};
+use super::store::{Exclusive, FolderPaths, ReadOnly, rows};
+use super::write::{
+    FileChange, FileOutcome, FileResult, FileState, FolderListing, ListingCounts, NewFolder,
+    PartListing, Record, Writer, WriterHandle,
 };
 use crate::model::{
     Algorithm, Digest, FileMeta, FolderId, Probe, RootId, ScanId, Summary, Totals, VolumeId,
@@ -21,7 +23,7 @@ use crate::model::{
 
 /// A file to catalogue.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct TestFile<'a> {
+pub(crate) struct TestFile<'a> {
     path: &'a str,
     size: u64,
     ino: Option<u64>,
@@ -30,7 +32,7 @@ pub(super) struct TestFile<'a> {
 }
 
 /// A file below its root, with content 1.
-pub(super) fn file(path: &str, size: u64, ino: u64) -> TestFile<'_> {
+pub(crate) fn file(path: &str, size: u64, ino: u64) -> TestFile<'_> {
     TestFile {
         path,
         size,
@@ -42,30 +44,30 @@ pub(super) fn file(path: &str, size: u64, ino: u64) -> TestFile<'_> {
 
 impl TestFile<'_> {
     /// Other content: its digest repeats this byte.
-    pub(super) fn content(mut self, byte: u8) -> Self {
+    pub(crate) fn content(mut self, byte: u8) -> Self {
         self.content = Some(byte);
         self
     }
 
     /// Listed, but never read.
-    pub(super) fn unread(mut self) -> Self {
+    pub(crate) fn unread(mut self) -> Self {
         self.content = None;
         self
     }
 
     /// On a filesystem whose inode numbers are not stable.
-    pub(super) fn without_inode(mut self) -> Self {
+    pub(crate) fn without_inode(mut self) -> Self {
         self.ino = None;
         self
     }
 
     /// Compared byte for byte in this comparison.
-    pub(super) fn compared(mut self, comparison: i64) -> Self {
+    pub(crate) fn compared(mut self, comparison: i64) -> Self {
         self.compared = Some(comparison);
         self
     }
 
-    pub(super) fn state(&self) -> FileState {
+    pub(crate) fn state(&self) -> FileState {
         FileState {
             size: self.size,
             mtime_ns: 1_000,
@@ -100,37 +102,37 @@ impl TestFile<'_> {
 }
 
 /// A catalog that ends with the test.
-pub(super) struct Bed {
+pub(crate) struct Bed {
     folder: TempDir,
     path: PathBuf,
 }
 
 impl Bed {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("catalog.db");
         drop(Exclusive::open_or_create(&path, "test", Algorithm::Sha256).unwrap());
         Self { folder, path }
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    pub(super) fn folder(&self) -> &Path {
+    pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    pub(super) fn open(&self) -> Exclusive {
+    pub(crate) fn open(&self) -> Exclusive {
         Exclusive::open(&self.path, "test").unwrap()
     }
 
-    pub(super) fn reader(&self) -> ReadOnly {
+    pub(crate) fn reader(&self) -> ReadOnly {
         ReadOnly::open(&self.path).unwrap()
     }
 
     /// Runs SQL that the catalog itself would refuse, to plant damage.
-    pub(super) fn sql(&self, sql: &str) {
+    pub(crate) fn sql(&self, sql: &str) {
         let connection = Connection::open(&self.path).unwrap();
         connection
             .execute_batch("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON;")
@@ -138,7 +140,7 @@ impl Bed {
         connection.execute_batch(sql).unwrap();
     }
 
-    pub(super) fn count(&self, table: &str) -> i64 {
+    pub(crate) fn count(&self, table: &str) -> i64 {
         let sql = format!("SELECT count(*) FROM {table}");
         let reader = self.reader();
         reader
@@ -148,7 +150,7 @@ impl Bed {
     }
 
     /// The paths of all file rows, sorted.
-    pub(super) fn paths(&self) -> Vec<String> {
+    pub(crate) fn paths(&self) -> Vec<String> {
         let reader = self.reader();
         let roots = reader.roots().unwrap();
         let mut paths = FolderPaths::default();
@@ -169,13 +171,13 @@ impl Bed {
     }
 
     /// Adds files to a root on a volume with stable inode numbers.
-    pub(super) fn scan(&self, root: &str, files: &[TestFile<'_>]) -> ScanId {
+    pub(crate) fn scan(&self, root: &str, files: &[TestFile<'_>]) -> ScanId {
         self.scan_on("uuid:1", root, files)
     }
 
     /// Adds files to a root on this volume; inode numbers are stable on those
     /// with a uuid.
-    pub(super) fn scan_on(&self, volume: &str, root: &str, files: &[TestFile<'_>]) -> ScanId {
+    pub(crate) fn scan_on(&self, volume: &str, root: &str, files: &[TestFile<'_>]) -> ScanId {
         let run = Run::start(self, volume, root);
         let folders = run.list(self, files);
         run.read(&folders, files);
@@ -183,7 +185,7 @@ impl Bed {
     }
 
     /// Adds files as [`Bed::scan`] does, and gives what the writer counted.
-    pub(super) fn scan_and_count(
+    pub(crate) fn scan_and_count(
         &self,
         root: &str,
         files: &[TestFile<'_>],
@@ -197,7 +199,7 @@ impl Bed {
     }
 
     /// Flags folders and files of a root removed.
-    pub(super) fn remove(&self, root: &str, folders: &[&str], files: &[&str]) -> ScanId {
+    pub(crate) fn remove(&self, root: &str, folders: &[&str], files: &[&str]) -> ScanId {
         let reader = self.reader();
         let at = |path: &Path| reader.folder_at(path).unwrap().unwrap();
         let run = Run::start(self, "uuid:1", root);

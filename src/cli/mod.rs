@@ -1,53 +1,43 @@
 //! What the user types and sees: the command line, one thin file per command,
 //! progress, messages and exit codes. The only layer that prints.
 
-mod answer;
 mod args;
-mod audit;
-mod backup;
-mod catalog;
-mod check;
-mod context;
-mod diff;
-mod errors;
-mod exit;
-mod export;
-mod find;
-mod folders;
-mod forget;
-mod generate;
-mod history;
-mod logging;
-mod metrics_file;
-mod outfile;
-mod output;
-mod paths;
+mod commands;
 mod progress;
-mod prometheus;
-mod purge;
-mod report;
-mod resume;
-mod retry;
-mod roots;
-mod scan;
 mod session;
-mod signals;
-mod stats;
-mod status;
-mod summary;
-mod unique;
-mod usage;
-mod verify;
+mod terminal;
+
+use commands::audit;
+use commands::backup;
+use commands::diff;
+use commands::errors;
+use commands::export;
+use commands::find;
+use commands::folders;
+use commands::forget;
+use commands::generate;
+use commands::history;
+use commands::purge;
+use commands::report;
+use commands::resume;
+use commands::retry;
+use commands::roots;
+use commands::scan;
+use commands::status;
+use commands::unique;
+use commands::verify;
+pub(crate) use session::Context;
+use terminal::exit;
+use terminal::logging;
 
 use std::ffi::OsString;
 
 use args::{Cli, Command};
 use clap::Parser;
-use context::Context;
-pub use exit::Exit;
+pub use terminal::Exit;
 
-use crate::config::{Config, ConfigError, Places};
 use crate::platform::make_room_for_files;
+use crate::settings::{Config, ConfigError, Places};
 
 /// Does what the arguments (the program's name first) ask for. Everything that
 /// went wrong has been printed when it returns.

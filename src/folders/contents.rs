@@ -10,7 +10,7 @@ use super::forest::FileFact;
 use super::narrow;
 
 /// The content of every empty file.
-pub(super) const EMPTY: u32 = 0;
+pub(crate) const EMPTY: u32 = 0;
 
 const SETTLED: u8 = 1;
 const HAS_PROBE: u8 = 2;
@@ -22,7 +22,7 @@ const NONE: u32 = u32::MAX;
 
 /// The files of a catalog, a column per property.
 #[derive(Debug, Default)]
-pub(super) struct Rows {
+pub(crate) struct Rows {
     sizes: Vec<u64>,
     volumes: Vec<i64>,
     inodes: Vec<u64>,
@@ -41,7 +41,7 @@ type Class = (u64, Option<i64>);
 /// What is known by content. Rare contents have small numbers, after
 /// [`EMPTY`]: those found in fewest folders come first.
 #[derive(Debug, Default)]
-pub(super) struct Contents {
+pub(crate) struct Contents {
     sizes: Vec<u64>,
     certain: Vec<bool>,
     /// The first content that lies in more than one folder.
@@ -55,37 +55,37 @@ pub(super) struct Contents {
 
 impl Contents {
     /// How many contents there are, [`EMPTY`] included.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.sizes.len()
     }
 
-    pub(super) fn size(&self, content: u32) -> u64 {
+    pub(crate) fn size(&self, content: u32) -> u64 {
         self.sizes[content as usize]
     }
 
-    pub(super) fn is_certain(&self, content: u32) -> bool {
+    pub(crate) fn is_certain(&self, content: u32) -> bool {
         self.certain[content as usize]
     }
 
     /// The first content, by number, that lies in more than one folder.
-    pub(super) fn first_shared(&self) -> u32 {
+    pub(crate) fn first_shared(&self) -> u32 {
         self.first_shared
     }
 
     /// Whether a content lies in more than one folder.
-    pub(super) fn is_shared(&self, content: u32) -> bool {
+    pub(crate) fn is_shared(&self, content: u32) -> bool {
         content >= self.first_shared
     }
 
     /// Whether exactly one file has this content, whatever the uncertain ones
     /// turn out to be.
-    pub(super) fn is_unique(&self, content: u32) -> bool {
+    pub(crate) fn is_unique(&self, content: u32) -> bool {
         self.names[content as usize] == 1 && self.is_certain(content) && !self.is_doubtful(content)
     }
 
     /// Whether it may equal a content that is not known: that of a file that
     /// was not read, of the same size, or of the same size and probe.
-    pub(super) fn is_doubtful(&self, content: u32) -> bool {
+    pub(crate) fn is_doubtful(&self, content: u32) -> bool {
         self.doubtful[content as usize]
     }
 }
@@ -108,7 +108,7 @@ impl Seen {
 }
 
 impl Rows {
-    pub(super) fn with_capacity(files: usize) -> Self {
+    pub(crate) fn with_capacity(files: usize) -> Self {
         Self {
             sizes: Vec::with_capacity(files),
             volumes: Vec::with_capacity(files),
@@ -121,7 +121,7 @@ impl Rows {
         }
     }
 
-    pub(super) fn push(&mut self, fact: &FileFact<'_>) -> u32 {
+    pub(crate) fn push(&mut self, fact: &FileFact<'_>) -> u32 {
         let at = narrow(self.sizes.len());
         let flag = |holds: bool, flag: u8| if holds { flag } else { 0 };
         let slot = fact.digest.map_or(NONE, |digest| self.store(digest));
@@ -150,7 +150,7 @@ impl Rows {
         self.flags[row as usize] & flag != 0
     }
 
-    pub(super) fn counts(&self, row: u32) -> bool {
+    pub(crate) fn counts(&self, row: u32) -> bool {
         self.has(row, COUNTS)
     }
 
@@ -176,7 +176,7 @@ impl Rows {
     }
 
     /// The copy that each row is a name of, and the names of each copy.
-    pub(super) fn copies(&self) -> (Vec<u32>, Vec<u32>) {
+    pub(crate) fn copies(&self) -> (Vec<u32>, Vec<u32>) {
         let place = |row: u32| (self.volumes[row as usize], self.inodes[row as usize]);
         let mut by_place: Vec<u32> = self.all().filter(|&row| self.has(row, HAS_INODE)).collect();
         by_place.par_sort_unstable_by_key(|&row| place(row));
@@ -197,7 +197,7 @@ impl Rows {
 
     /// The content of each row, and what is known by content. `folders` are
     /// the rows of each folder.
-    pub(super) fn contents(&self, copies: &[u32], folders: &[Range<u32>]) -> (Vec<u32>, Contents) {
+    pub(crate) fn contents(&self, copies: &[u32], folders: &[Range<u32>]) -> (Vec<u32>, Contents) {
         let mut contents = vec![NONE; self.sizes.len()];
         let mut found = Contents {
             sizes: vec![0],

@@ -8,8 +8,8 @@ use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 
 use super::contents::{Contents, EMPTY, Rows};
-use super::gaps::Gaps;
 use super::narrow;
+use super::unknown::Gaps;
 use crate::model::{FolderId, VolumeId};
 
 /// A folder, by its place in depth-first order.
@@ -261,7 +261,7 @@ impl Forest {
     /// What keeps a folder from being told for certain from all others: what
     /// is not known of it, and files of others that were not read and that may
     /// equal its own.
-    pub(super) fn doubts(&self, node: Node) -> Gaps {
+    pub(crate) fn doubts(&self, node: Node) -> Gaps {
         let mut doubts = self.gaps(node);
         if self.doubts[node as usize] {
             doubts |= Gaps::UNDETERMINED;
@@ -289,58 +289,58 @@ impl Forest {
         self.catalogue.is_doubtful(content)
     }
 
-    pub(super) fn parent(&self, node: Node) -> Option<Node> {
+    pub(crate) fn parent(&self, node: Node) -> Option<Node> {
         Some(self.parents[node as usize]).filter(|&parent| parent != NOWHERE)
     }
 
-    pub(super) fn depth(&self, node: Node) -> u32 {
+    pub(crate) fn depth(&self, node: Node) -> u32 {
         self.depths[node as usize]
     }
 
     /// Whether one is the other, or lies below it.
-    pub(super) fn are_related(&self, a: Node, b: Node) -> bool {
+    pub(crate) fn are_related(&self, a: Node, b: Node) -> bool {
         self.subtree(a).contains(&b) || self.subtree(b).contains(&a)
     }
 
-    pub(super) fn own_files(&self, node: Node) -> Range<usize> {
+    pub(crate) fn own_files(&self, node: Node) -> Range<usize> {
         self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize
     }
 
     /// The files of a folder and of all below it.
-    pub(super) fn files(&self, node: Node) -> Range<usize> {
+    pub(crate) fn files(&self, node: Node) -> Range<usize> {
         let end = self.ends[node as usize] as usize;
         self.starts[node as usize] as usize..self.starts[end] as usize
     }
 
     /// The contents of a folder's files and of all below it.
-    pub(super) fn contents(&self, node: Node) -> &[u32] {
+    pub(crate) fn contents(&self, node: Node) -> &[u32] {
         &self.contents[self.files(node)]
     }
 
-    pub(super) fn copies(&self, node: Node) -> &[u32] {
+    pub(crate) fn copies(&self, node: Node) -> &[u32] {
         &self.copies[self.files(node)]
     }
 
-    pub(super) fn copy_names(&self) -> &[u32] {
+    pub(crate) fn copy_names(&self) -> &[u32] {
         &self.copy_names
     }
 
-    pub(super) fn catalogue(&self) -> &Contents {
+    pub(crate) fn catalogue(&self) -> &Contents {
         &self.catalogue
     }
 
     /// Whether names were asked for.
-    pub(super) fn has_names(&self) -> bool {
+    pub(crate) fn has_names(&self) -> bool {
         !self.folder_names.is_empty()
     }
 
     /// The key of a folder's name, where names were asked for.
-    pub(super) fn folder_name(&self, node: Node) -> u64 {
+    pub(crate) fn folder_name(&self, node: Node) -> u64 {
         self.folder_names[node as usize]
     }
 
     /// The keys of the names of a folder's own files.
-    pub(super) fn own_names(&self, node: Node) -> &[u64] {
+    pub(crate) fn own_names(&self, node: Node) -> &[u64] {
         &self.file_names[self.own_files(node)]
     }
 }

@@ -7,13 +7,13 @@ use std::hash::{BuildHasher, Hash, RandomState};
 
 /// Gives every value its number, the same all through one run.
 #[derive(Debug, Default)]
-pub(super) struct RandomKeys {
+pub(crate) struct RandomKeys {
     high: RandomState,
     low: RandomState,
 }
 
 impl RandomKeys {
-    pub(super) fn of(&self, value: impl Hash) -> u128 {
+    pub(crate) fn of(&self, value: impl Hash) -> u128 {
         let (high, low) = (self.high.hash_one(&value), self.low.hash_one(&value));
         (u128::from(high) << 64) | u128::from(low)
     }

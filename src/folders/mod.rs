@@ -7,25 +7,26 @@
 //! nothing but their own hard links, and are counted wherever they matter. A
 //! content that is known, and that such a file may have, is *doubtful*.
 
+mod comparer;
 mod contents;
 mod difference;
 mod forest;
-mod gaps;
 mod identical;
 mod keys;
 mod prefix;
-mod sides;
 mod similar;
 #[cfg(test)]
 mod testing;
+mod unknown;
 mod workers;
 
+pub use comparer::{Comparer, Side};
 pub use difference::{ChangedFile, Differences, NamedFile, differences};
 pub use forest::{FileFact, FolderFact, Forest, ForestBuilder, Node};
-pub use gaps::{Gaps, LeftOut};
 pub use identical::{IdenticalGroup, IdenticalGroups};
-pub use sides::{Comparer, Side};
-pub use similar::{Measure, Overlap, Pair, SimilarPairs, Similarity, Tuning, similar};
+pub use prefix::Measure;
+pub use similar::{Overlap, Pair, SimilarPairs, Similarity, Tuning, similar};
+pub use unknown::{Gaps, LeftOut};
 
 /// An index or count of rows as it is stored. A catalog of four billion rows
 /// would take 300 GB, and would not fit into memory here in any case.

@@ -31,17 +31,17 @@ pub enum Measure {
 
 /// What a folder's subtree holds, each content once, empty files left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Profile {
-    pub(super) contents: u64,
-    pub(super) bytes: u64,
+pub(crate) struct Profile {
+    pub(crate) contents: u64,
+    pub(crate) bytes: u64,
     /// What of it lies in some other folder too, by the measure asked for.
-    pub(super) shared: u64,
+    pub(crate) shared: u64,
     /// Equal for equal sets of contents.
-    pub(super) key: u128,
+    pub(crate) key: u128,
 }
 
 /// Contents that are looked for in other folders, of many folders.
-pub(super) struct Prefixes {
+pub(crate) struct Prefixes {
     starts: Vec<usize>,
     entries: Vec<Place>,
     index: Index,
@@ -76,7 +76,7 @@ struct Index {
 }
 
 impl Measure {
-    pub(super) fn of(self, contents: u64, bytes: u64) -> u64 {
+    pub(crate) fn of(self, contents: u64, bytes: u64) -> u64 {
         match self {
             Self::Count => contents,
             Self::Bytes => bytes,
@@ -86,7 +86,7 @@ impl Measure {
 
 impl Forest {
     /// What a folder's subtree holds.
-    pub(super) fn profile(
+    pub(crate) fn profile(
         &self,
         node: Node,
         measure: Measure,
@@ -148,7 +148,7 @@ impl Forest {
 
 impl Prefixes {
     /// The prefixes of `folders`, which have these profiles.
-    pub(super) fn build(
+    pub(crate) fn build(
         forest: &Forest,
         folders: &[(Node, Profile, bool)],
         measure: Measure,
@@ -182,7 +182,7 @@ impl Prefixes {
 
     /// The folders before `at` that share a content of both prefixes, each
     /// perhaps several times.
-    pub(super) fn candidates(&self, at: u32) -> impl Iterator<Item = u32> + '_ {
+    pub(crate) fn candidates(&self, at: u32) -> impl Iterator<Item = u32> + '_ {
         let own = self.starts[at as usize]..self.starts[at as usize + 1];
         self.entries[own].iter().flat_map(move |&place| {
             let weak = place.is_strong().then(|| self.index.folders(place.weak()));

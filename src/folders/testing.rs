@@ -6,12 +6,13 @@ use std::ffi::OsString;
 
 use proptest::prelude::*;
 
-use super::{FileFact, FolderFact, Forest, ForestBuilder, Gaps, Node};
+use super::forest::{FileFact, FolderFact, Forest, ForestBuilder, Node};
+use super::unknown::Gaps;
 use crate::model::{FolderId, VolumeId};
 
 /// What a catalog may know of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(crate) enum State {
     Unread,
     Probed,
     Settled,
@@ -20,19 +21,19 @@ pub(super) enum State {
 
 /// A tree. Inode `n` has content `n % 13`; its state is that of its number.
 #[derive(Debug, Clone)]
-pub(super) struct Tree {
+pub(crate) struct Tree {
     /// The folder above each; those before it only.
-    pub(super) parents: Vec<Option<usize>>,
+    pub(crate) parents: Vec<Option<usize>>,
     /// Folder, name and inode of each file.
-    pub(super) files: Vec<(usize, u8, u8)>,
-    pub(super) states: Vec<State>,
+    pub(crate) files: Vec<(usize, u8, u8)>,
+    pub(crate) states: Vec<State>,
     /// Folders that were not listed.
-    pub(super) unlisted: BTreeSet<usize>,
+    pub(crate) unlisted: BTreeSet<usize>,
 }
 
 /// A content as the brute force sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Content {
+pub(crate) enum Content {
     Empty,
     Digest(u8),
     Inode(u8),
@@ -50,7 +51,7 @@ fn probe(inode: u8) -> i64 {
     i64::from(content(inode) / 4)
 }
 
-pub(super) fn size(inode: u8) -> u64 {
+pub(crate) fn size(inode: u8) -> u64 {
     match content(inode) {
         0 => 0,
         content => 10 + u64::from(content / 2),
@@ -59,7 +60,7 @@ pub(super) fn size(inode: u8) -> u64 {
 
 /// Trees of up to 14 folders and 40 files. With `doubt`, some contents are not
 /// known and some folders not listed.
-pub(super) fn trees(doubt: bool) -> impl Strategy<Value = Tree> {
+pub(crate) fn trees(doubt: bool) -> impl Strategy<Value = Tree> {
     let state = if doubt {
         prop_oneof![
             1 => Just(State::Unread),
@@ -101,7 +102,7 @@ pub(super) fn trees(doubt: bool) -> impl Strategy<Value = Tree> {
 
 impl Tree {
     /// The tree as the algorithms take it.
-    pub(super) fn forest(&self, with_names: bool) -> Forest {
+    pub(crate) fn forest(&self, with_names: bool) -> Forest {
         let id = |folder: usize| FolderId(i64::try_from(folder).unwrap() + 100);
         let facts = self
             .parents
@@ -136,7 +137,7 @@ impl Tree {
     }
 
     /// The folder that a node of the forest is.
-    pub(super) fn folder(forest: &Forest, node: Node) -> usize {
+    pub(crate) fn folder(forest: &Forest, node: Node) -> usize {
         usize::try_from(forest.id(node).0 - 100).unwrap()
     }
 
@@ -150,23 +151,23 @@ impl Tree {
     }
 
     /// The names from the root to a folder.
-    pub(super) fn path(&self, folder: usize) -> Vec<String> {
+    pub(crate) fn path(&self, folder: usize) -> Vec<String> {
         let mut path = self.parents[folder].map_or_else(Vec::new, |above| self.path(above));
         path.push(self.name(folder));
         path
     }
 
     /// Whether `top` is `folder` or lies above it.
-    pub(super) fn holds(&self, top: usize, folder: usize) -> bool {
+    pub(crate) fn holds(&self, top: usize, folder: usize) -> bool {
         top == folder || self.parents[folder].is_some_and(|above| self.holds(top, above))
     }
 
-    pub(super) fn are_related(&self, a: usize, b: usize) -> bool {
+    pub(crate) fn are_related(&self, a: usize, b: usize) -> bool {
         self.holds(a, b) || self.holds(b, a)
     }
 
     /// The files below a folder: path below it, and inode.
-    pub(super) fn below(&self, top: usize) -> Vec<(Vec<String>, u8)> {
+    pub(crate) fn below(&self, top: usize) -> Vec<(Vec<String>, u8)> {
         let depth = self.path(top).len();
         let files = self
             .files
@@ -181,7 +182,7 @@ impl Tree {
             .collect()
     }
 
-    pub(super) fn content(&self, inode: u8) -> Content {
+    pub(crate) fn content(&self, inode: u8) -> Content {
         match self.states[usize::from(inode)] {
             _ if size(inode) == 0 => Content::Empty,
             State::Digested => Content::Digest(content(inode)),
@@ -190,7 +191,7 @@ impl Tree {
     }
 
     /// Whether it is known what an inode's content equals.
-    pub(super) fn is_certain(&self, inode: u8) -> bool {
+    pub(crate) fn is_certain(&self, inode: u8) -> bool {
         let mut others = self.files.iter().filter(|(_, _, other)| {
             let state = self.states[usize::from(*other)];
             let may_be_equal = match self.states[usize::from(inode)] {
@@ -205,7 +206,7 @@ impl Tree {
 
     /// Whether an inode that was not read may have the content of this one,
     /// by the rule for what is undetermined.
-    pub(super) fn is_doubtful(&self, inode: u8) -> bool {
+    pub(crate) fn is_doubtful(&self, inode: u8) -> bool {
         let state = |inode: u8| self.states[usize::from(inode)];
         let in_class = |other: u8, probed: bool| {
             let is_probed = |inode: u8| state(inode) != State::Unread;
@@ -222,7 +223,7 @@ impl Tree {
     }
 
     /// Whether all that is below a folder is known.
-    pub(super) fn is_complete(&self, top: usize) -> bool {
+    pub(crate) fn is_complete(&self, top: usize) -> bool {
         let is_listed = !self.unlisted.iter().any(|&folder| self.holds(top, folder));
         is_listed
             && self

@@ -10,7 +10,7 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 const PORTION: usize = 16;
 
 /// The results of `work` for every index below `count`, in order.
-pub(super) fn for_each<S, T: Send>(
+pub(crate) fn for_each<S, T: Send>(
     count: usize,
     scratch: impl Fn() -> S + Sync,
     work: impl Fn(&mut S, usize) -> T + Sync,
@@ -40,13 +40,13 @@ pub(super) fn for_each<S, T: Send>(
 
 /// Marks on contents that need no wiping between one use and the next.
 #[derive(Debug)]
-pub(super) struct Marks {
+pub(crate) struct Marks {
     marks: Vec<u32>,
     now: u32,
 }
 
 impl Marks {
-    pub(super) fn new(contents: usize) -> Self {
+    pub(crate) fn new(contents: usize) -> Self {
         Self {
             marks: vec![0; contents],
             now: 0,
@@ -54,7 +54,7 @@ impl Marks {
     }
 
     /// Forgets all marks.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         if self.now == u32::MAX {
             self.marks.fill(0);
             self.now = 0;
@@ -63,11 +63,11 @@ impl Marks {
     }
 
     /// Marks a content; false when it was marked before.
-    pub(super) fn mark(&mut self, content: u32) -> bool {
+    pub(crate) fn mark(&mut self, content: u32) -> bool {
         std::mem::replace(&mut self.marks[content as usize], self.now) != self.now
     }
 
-    pub(super) fn is_marked(&self, content: u32) -> bool {
+    pub(crate) fn is_marked(&self, content: u32) -> bool {
         self.marks[content as usize] == self.now
     }
 }

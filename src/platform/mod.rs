@@ -6,31 +6,18 @@
 //! caller's decision, and errors keep their `errno` so that it can be made.
 //! This is the only layer where `unsafe` code is allowed.
 
-mod buffer;
-mod descriptors;
-mod dir;
-mod disk;
-mod file;
-mod fstype;
-mod listing;
-mod memory;
-mod priority;
-mod resolve;
+mod fs;
+mod process;
 mod sha256;
-mod stat;
 #[cfg(test)]
 mod testing;
-mod volume;
-mod volume_id;
+mod volumes;
 
-pub use buffer::AlignedBuffer;
-pub use descriptors::{make_room_for_files, most_open_files};
-pub use dir::{Dir, Links};
-pub use disk::{read_ahead, says_it_turns};
-pub use file::{Extent, OpenFile};
-pub use listing::{Entries, RawEntry};
-pub use memory::{Allocator, give_back_memory};
-pub use priority::lower_priority;
+pub use fs::{
+    AlignedBuffer, Dir, Entries, EntryKind, Extent, FileId, Links, OpenFile, RawEntry, Stat,
+};
+pub use process::{
+    Allocator, give_back_memory, lower_priority, make_room_for_files, most_open_files,
+};
 pub use sha256::{Sha256Block, Sha256Message, Sha256State, sha256_at_once, sha256_compress_all};
-pub use stat::{EntryKind, FileId, Stat};
-pub use volume::{Volume, VolumeTable};
+pub use volumes::{Volume, VolumeTable, read_ahead, says_it_turns};

@@ -4,6 +4,6 @@ use std::io::Write;
 
 /// Says that this machine does not permit a test, in a line that shows even
 /// though the test passes: the harness would swallow `eprintln!`.
-pub(super) fn skipped(why: &str) {
+pub(crate) fn skipped(why: &str) {
     writeln!(std::io::stderr(), "SKIPPED: {why}").ok();
 }

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use crate::model::Timestamp;
 
 /// The exact bytes of a path in base64 (RFC 4648, padded).
-pub(super) fn base64(path: &Path) -> String {
+pub(crate) fn base64(path: &Path) -> String {
     STANDARD.encode(path.as_os_str().as_bytes())
 }
 
@@ -19,14 +19,14 @@ pub(crate) fn rfc3339(moment: Timestamp) -> String {
 }
 
 /// A file time in RFC 3339, UTC, always with nine digits of a second.
-pub(super) fn rfc3339_nanos(ns: i64) -> String {
+pub(crate) fn rfc3339_nanos(ns: i64) -> String {
     let instant = jiff::Timestamp::from_nanosecond(i128::from(ns))
         .expect("64-bit nanoseconds span 1677 to 2262, well inside jiff's range");
     format!("{instant:.9}")
 }
 
 /// The moment as jiff knows it; a clock beyond the year 9999 stops there.
-pub(super) fn instant(moment: Timestamp) -> jiff::Timestamp {
+pub(crate) fn instant(moment: Timestamp) -> jiff::Timestamp {
     jiff::Timestamp::from_second(moment.0).unwrap_or(if moment.0 < 0 {
         jiff::Timestamp::MIN
     } else {

@@ -2,33 +2,37 @@
 //! they are told, and how a caller drives them. No SQL and no printing: a
 //! renderer writes to whatever it is given, and groups come from the caller.
 
-mod answer;
-mod cell;
-mod columns;
-mod csv;
 mod encode;
-mod fdupes;
 pub mod folders;
+mod groups;
 mod html;
-mod json;
-mod jsonl;
-mod sums;
-mod table;
-#[cfg(test)]
-mod testing;
+mod rows;
+pub(crate) mod run;
 pub mod text;
+
+pub use folders::{
+    FolderAnswer, FolderFormat, FolderGroup, FolderPair, FolderReport, FolderScope, FolderTotals,
+    Identical, Similar, write_folders,
+};
+use groups::csv;
+use groups::fdupes;
+use groups::json;
+use groups::jsonl;
+use groups::table;
+pub use rows::{Align, table};
+pub(crate) use run::StatsForm;
+pub use text::{counted, duration, grouped, human_size, shorten_middle, size, timestamp};
 
 use std::fmt;
 use std::io::{self, BufWriter, Write};
 use std::str::FromStr;
 
-pub use answer::{Answer, AnswerFormat, files_and_bytes};
-pub use cell::{Cell, Column};
 pub(crate) use encode::rfc3339;
-pub(crate) use json::{PathJson, write_value};
-pub use sums::sum_line;
+pub(crate) use groups::{PathJson, write_value};
+pub use rows::{Answer, AnswerFormat, Cell, Column, files_and_bytes, sum_line};
 
-use crate::escape;
+#[cfg(test)]
+use crate::model::escape;
 use crate::model::{AsOf, Group, Timestamp, Totals};
 
 /// How a report is written.
@@ -148,8 +152,8 @@ pub fn renderer<'w, W: Write + 'w>(format: Format, style: Style, out: W) -> Box<
 mod tests {
     use std::cell::Cell;
 
-    use super::testing::{Counter, Pipe, header, odd_group, photos, render, totals};
     use super::*;
+    use crate::report::groups::{Counter, Pipe, header, odd_group, photos, render, totals};
 
     #[test]
     fn format_names_round_trip() {

@@ -11,8 +11,8 @@ use super::Header;
 use super::encode::instant;
 use crate::model::Timestamp;
 
-pub use super::columns::{Align, table};
-pub use super::escape::escape;
+pub use super::rows::{Align, table};
+pub use crate::model::escape;
 
 const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
@@ -71,7 +71,7 @@ pub fn timestamp(moment: Timestamp) -> String {
 }
 
 /// A moment in the time of `zone`.
-pub(super) fn timestamp_in(moment: Timestamp, zone: &TimeZone) -> String {
+pub(crate) fn timestamp_in(moment: Timestamp, zone: &TimeZone) -> String {
     instant(moment)
         .to_zoned(zone.clone())
         .strftime("%Y-%m-%d %H:%M")
@@ -105,7 +105,7 @@ pub fn as_of(header: &Header) -> String {
 }
 
 /// [`as_of`] in the time of `zone`.
-pub(super) fn as_of_in(header: &Header, zone: &TimeZone) -> String {
+pub(crate) fn as_of_in(header: &Header, zone: &TimeZone) -> String {
     let Some(as_of) = header.as_of else {
         return "nothing has been scanned yet: start with dupescan scan PATH".to_owned();
     };
@@ -165,8 +165,8 @@ mod tests {
     use jiff::tz::Offset;
     use proptest::prelude::*;
 
-    use super::super::testing::{header, nothing_scanned};
     use super::*;
+    use crate::report::groups::{header, nothing_scanned};
 
     #[test]
     fn sizes_have_binary_units() {

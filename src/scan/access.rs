@@ -8,10 +8,9 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
-use super::shared::Shared;
+use super::context::Shared;
 use crate::catalog::{CatalogError, FileState, FolderPaths, ReadOnly, WorkCopy, WorkName};
-use crate::fault::{Fault, FaultClass, Step};
-use crate::model::{FileMeta, FolderId, RootId, VolumeId};
+use crate::model::{Fault, FaultClass, FileMeta, FolderId, RootId, Step, VolumeId};
 use crate::platform::{Dir, Links, OpenFile, Stat};
 
 /// Folder handles a worker keeps open, where files cannot be opened by their
@@ -24,7 +23,7 @@ const RACY_NS: i64 = 3_000_000_000;
 
 /// A root that can be read now.
 #[derive(Debug)]
-pub(super) struct OpenRoot {
+pub(crate) struct OpenRoot {
     /// Its handle.
     pub dir: Dir,
     /// Its absolute path, for messages.
@@ -36,10 +35,10 @@ pub(super) struct OpenRoot {
 }
 
 /// All roots that can be read now.
-pub(super) type OpenRoots = Arc<HashMap<RootId, OpenRoot>>;
+pub(crate) type OpenRoots = Arc<HashMap<RootId, OpenRoot>>;
 
 /// One worker's way to files.
-pub(super) struct Access {
+pub(crate) struct Access {
     catalog: ReadOnly,
     roots: OpenRoots,
     paths: FolderPaths,
@@ -47,7 +46,7 @@ pub(super) struct Access {
 }
 
 /// Why a copy could not be opened.
-pub(super) enum OpenError {
+pub(crate) enum OpenError {
     /// The file or its folder failed.
     Failed(PathBuf, Fault),
     /// Every name is gone; those in the list were looked for in their folder.
@@ -64,7 +63,7 @@ impl From<CatalogError> for OpenError {
 
 impl Access {
     /// Access through a read connection of the worker's own.
-    pub(super) fn new(catalog: ReadOnly, roots: OpenRoots) -> Self {
+    pub(crate) fn new(catalog: ReadOnly, roots: OpenRoots) -> Self {
         Self {
             catalog,
             roots,
@@ -74,37 +73,37 @@ impl Access {
     }
 
     /// The worker's read connection.
-    pub(super) fn catalog(&self) -> &ReadOnly {
+    pub(crate) fn catalog(&self) -> &ReadOnly {
         &self.catalog
     }
 
     /// A root that can be read.
-    pub(super) fn root(&self, root: RootId) -> io::Result<&OpenRoot> {
+    pub(crate) fn root(&self, root: RootId) -> io::Result<&OpenRoot> {
         self.roots
             .get(&root)
             .ok_or_else(|| io::Error::from(Errno::NODEV))
     }
 
     /// The root of a catalogued folder and its path below it.
-    pub(super) fn locate(&mut self, folder: FolderId) -> Result<(RootId, Arc<Path>), CatalogError> {
+    pub(crate) fn locate(&mut self, folder: FolderId) -> Result<(RootId, Arc<Path>), CatalogError> {
         self.paths.get(&self.catalog, folder)
     }
 
     /// Takes note of the path of a folder that is being listed: its files may
     /// be opened later.
-    pub(super) fn note(&mut self, folder: FolderId, root: RootId, below: &Arc<Path>) {
+    pub(crate) fn note(&mut self, folder: FolderId, root: RootId, below: &Arc<Path>) {
         self.paths.remember(folder, root, below);
     }
 
     /// The absolute path of a catalogued file, for messages.
-    pub(super) fn absolute(&mut self, name: &WorkName) -> Result<PathBuf, CatalogError> {
+    pub(crate) fn absolute(&mut self, name: &WorkName) -> Result<PathBuf, CatalogError> {
         let (root, below) = self.locate(name.0)?;
         let top = self.root(root).map_or(Path::new(""), |root| &root.path);
         Ok(join(top, &below).join(&name.1))
     }
 
     /// Opens a copy under the first of its names that is still there.
-    pub(super) fn open(&mut self, copy: &WorkCopy) -> Result<OpenFile, OpenError> {
+    pub(crate) fn open(&mut self, copy: &WorkCopy) -> Result<OpenFile, OpenError> {
         let mut gone = Vec::new();
         for name in &copy.names {
             match self.open_name(name)? {
@@ -176,7 +175,7 @@ impl Access {
 
     /// Those names of a copy that lead to the open file now: another one may
     /// have been given to another file meanwhile.
-    pub(super) fn names_of(
+    pub(crate) fn names_of(
         &mut self,
         copy: &WorkCopy,
         file: &OpenFile,
@@ -197,7 +196,7 @@ impl Access {
 
     /// Whether a name's folder still lies on `volume`. Where a disk is no
     /// longer mounted, the folder below the mount says nothing about its files.
-    pub(super) fn lies_on(
+    pub(crate) fn lies_on(
         &mut self,
         shared: &Shared,
         name: &WorkName,
@@ -216,13 +215,13 @@ impl Access {
 
     /// Lets go of kept folder handles; at the end of an item, so that a
     /// replaced folder is noticed by the next one.
-    pub(super) fn release(&mut self) {
+    pub(crate) fn release(&mut self) {
         self.kept.clear();
     }
 }
 
 /// `top` joined with a path that may be empty, without a trailing slash.
-pub(super) fn join(top: &Path, below: &Path) -> PathBuf {
+pub(crate) fn join(top: &Path, below: &Path) -> PathBuf {
     if below.as_os_str().is_empty() {
         top.to_owned()
     } else {
@@ -243,7 +242,7 @@ fn file_fault(step: Step, error: &io::Error) -> Fault {
 }
 
 /// A folder that a link or a file has taken the place of is gone.
-pub(super) fn folder_fault(error: &io::Error) -> Fault {
+pub(crate) fn folder_fault(error: &io::Error) -> Fault {
     let fault = Fault::from_io(Step::OpenFolder, error);
     match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::LOOP | Errno::NOTDIR) => Fault {
@@ -256,12 +255,12 @@ pub(super) fn folder_fault(error: &io::Error) -> Fault {
 
 /// Whether a file is in the state that the catalog holds. The inode counts
 /// only where the catalog kept it.
-pub(super) fn is_in_state(meta: &FileMeta, state: &FileState) -> bool {
+pub(crate) fn is_in_state(meta: &FileMeta, state: &FileState) -> bool {
     state.is_of(meta)
 }
 
 /// Whether a file stayed the same between two looks at its open handle.
-pub(super) fn is_same(before: &Stat, after: &Stat) -> bool {
+pub(crate) fn is_same(before: &Stat, after: &Stat) -> bool {
     before.meta.size == after.meta.size
         && before.meta.mtime_ns == after.meta.mtime_ns
         && before.meta.ctime_ns == after.meta.ctime_ns
@@ -269,7 +268,7 @@ pub(super) fn is_same(before: &Stat, after: &Stat) -> bool {
 
 /// Whether the file was too fresh when reading began for its times to tell a
 /// later change. Where inodes are not stable, ctime may not be kept either.
-pub(super) fn is_racy(state: &FileState, began_ns: i64) -> bool {
+pub(crate) fn is_racy(state: &FileState, began_ns: i64) -> bool {
     let changed = match state.ino {
         Some(_) => state.ctime_ns,
         None => state.ctime_ns.max(state.mtime_ns.min(began_ns)),

@@ -4,8 +4,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::pool::PoolError;
 use crate::catalog::CatalogError;
+use crate::pool::PoolError;
 
 /// Why a scan could not be done or had to stop.
 #[derive(Debug, thiserror::Error)]
@@ -74,7 +74,7 @@ pub enum ScanError {
 impl ScanError {
     /// Whether it concerns one root, so that others can be scanned all the
     /// same: a dead disk must not keep a nightly job from the healthy ones.
-    pub(super) fn is_of_one_root(&self) -> bool {
+    pub(crate) fn is_of_one_root(&self) -> bool {
         matches!(self, Self::Offline { .. } | Self::Unreadable { .. })
     }
 

@@ -5,35 +5,25 @@ use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use super::ScanError;
 use super::access::join;
-use super::disks::Disks;
-use super::engine::{Engine, Findings, Source, StageEnd};
-use super::events;
-use super::hash_source::{Classes, HashSource};
-use super::item::Place;
-use super::limits::Limits;
-use super::metrics::Metrics;
-use super::notice::Notice;
-use super::options::{Mode, ScanOptions};
-use super::plan::Plan;
-use super::probed::Probed;
-use super::roots::open_roots;
-use super::scope::Scope;
-use super::shared::Shared;
-use super::shutdown::Shutdown;
-use super::sizes::Sizes;
-use super::sources::{DeferredSource, ListSource, ProbeSource, Seeds};
+use super::context::Shared;
+use super::devices::{Disks, Throttle};
+use super::engine::{
+    DeferredSource, Engine, Findings, ListSource, Place, ProbeSource, Seeds, Source, StageEnd,
+};
+use super::error::ScanError;
+use super::list::Scope;
+use super::observe::{Metrics, Notice, Timing, events};
+use super::plan::{Plan, open_roots};
+use super::read::{Classes, HashSource, Probed, Sizes};
 use super::summary::summarise;
-use super::throttle::Throttle;
-use super::timing::Timing;
 use crate::catalog::{
     Candidates, CatalogError, Exclusive, FolderPaths, Pause, ReadOnly, Record, RunningCount,
     ScanRow, ScanState, Selection, Settled, Stage, WorkCopy, Writer, WriterHandle, own_files,
 };
-use crate::fault::{Fault, Step};
-use crate::model::{ScanId, Summary, Timestamp, now_ns};
+use crate::model::{Fault, Limits, Mode, ScanId, ScanOptions, Step, Summary, Timestamp, now_ns};
 use crate::platform::{FileId, VolumeTable, give_back_memory, lower_priority, most_open_files};
+use crate::pool::Shutdown;
 
 /// Files that change while they are read get this many chances in one run.
 const PASSES: u32 = 3;

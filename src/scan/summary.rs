@@ -14,7 +14,7 @@ const SHOWN: usize = 10;
 pub const GROUPS_FOR_FOLDERS: u64 = 1_000;
 
 /// Looks at all files once, unless they were counted before.
-pub(super) fn summarise(
+pub(crate) fn summarise(
     reader: ReadOnly,
     count: Option<RunningCount>,
 ) -> Result<Summary, CatalogError> {

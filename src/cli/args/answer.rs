@@ -7,10 +7,10 @@ use clap::{Args, ValueEnum, ValueHint};
 
 use super::report::extension;
 use crate::catalog::FileFilter;
-use crate::cli::exit;
-use crate::config::values;
-use crate::globs::Globs;
+use crate::cli::terminal::exit;
+use crate::model::Globs;
 use crate::report::AnswerFormat;
+use crate::settings::values;
 
 /// Which files an answer is about.
 #[derive(Debug, Default, Args)]

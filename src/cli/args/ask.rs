@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, ValueHint};
 
 use super::answer::{AnswerArgs, FilterArgs, OutputArgs};
-use crate::config::values;
+use crate::settings::values;
 
 /// Show what is under A but nowhere under B, by content
 ///

@@ -7,8 +7,8 @@ use clap::{Args, ValueHint};
 use super::answer::{AnswerArgs, FilterArgs};
 use super::limits::LimitArgs;
 use super::run::RunArgs;
-use crate::config::{Key, Layer, values};
 use crate::model::Timestamp;
+use crate::settings::{Key, Layer, values};
 
 /// Read files again and compare them with their digests
 ///

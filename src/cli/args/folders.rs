@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, ValueHint};
 
 use super::report::extension;
-use crate::cli::exit;
-use crate::config::values;
+use crate::cli::terminal::exit;
 use crate::folders::Measure;
-use crate::report::folders::FolderFormat;
+use crate::report::FolderFormat;
+use crate::settings::values;
 
 /// Least similarity that can be asked for. Below a half, folders with most of
 /// their files different would be called alike.

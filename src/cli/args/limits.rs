@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::config::{Key, Layer};
+use crate::settings::{Key, Layer};
 
 /// The limits of the worker pool, as typed.
 #[derive(Debug, Default, Args)]

@@ -2,17 +2,21 @@
 //! the environment know too stay text here and become a [`Layer`]; `config`
 //! reads and validates them. What belongs to one command only is typed.
 
-pub(super) mod answer;
-pub(super) mod ask;
+pub(crate) mod answer;
+pub(crate) mod ask;
 mod audit;
-pub(super) mod catalog;
+pub(crate) mod catalog;
 mod folders;
 mod limits;
-pub(super) mod report;
+pub(crate) mod report;
 mod run;
-pub(super) mod scan;
+pub(crate) mod scan;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use answer::{AnswerArgs, OutputArgs, excluded, exclusion};
+pub(crate) use ask::ExportFormat;
+pub(crate) use catalog::{ListFormat, RootsCommand};
 
 use std::path::PathBuf;
 
@@ -27,7 +31,7 @@ pub(crate) use folders::FoldersArgs;
 pub(crate) use report::{ReportArgs, ReportFormat};
 pub(crate) use scan::{ResumeArgs, RetryArgs, ScanArgs};
 
-use crate::config::{Key, Layer};
+use crate::settings::{Key, Layer};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, ValueHint};
 
 use crate::catalog::Order;
-use crate::cli::exit;
-use crate::config::values;
+use crate::cli::terminal::exit;
 use crate::report::Format;
+use crate::settings::values;
 
 /// Show the duplicate groups of the catalog
 ///
@@ -174,7 +174,7 @@ impl From<ReportSort> for Order {
 }
 
 /// An extension without its dot, whether or not one was typed.
-pub(super) fn extension(text: &str) -> Result<String, String> {
+pub(crate) fn extension(text: &str) -> Result<String, String> {
     let name = text.strip_prefix('.').unwrap_or(text);
     if name.is_empty() || name.contains(['/', '.']) {
         return Err("expected an extension such as jpg or .jpg".to_owned());

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use crate::config::{Key, Layer};
+use crate::settings::{Key, Layer};
 
 /// How a run is watched and saved, as typed.
 #[derive(Debug, Default, Args)]

@@ -6,10 +6,9 @@ use clap::{Args, ValueEnum, ValueHint};
 
 use super::limits::LimitArgs;
 use super::run::RunArgs;
-use crate::cli::stats::StatsForm;
-use crate::config::{Key, Layer, values};
-use crate::model::FaultId;
-use crate::scan::options::{ListingOptions, Mode, ScanOptions};
+use crate::model::{FaultId, ListingOptions, Mode, ScanOptions};
+use crate::report::StatsForm;
+use crate::settings::{Key, Layer, values};
 
 /// Scan folders and show the duplicates that would free most
 ///

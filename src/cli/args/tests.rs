@@ -5,9 +5,8 @@ use clap::error::ErrorKind;
 
 use super::report::ReportSort;
 use super::*;
-use crate::config::{Config, Places};
-use crate::model::{Algorithm, FaultId};
-use crate::scan::options::{IoMode, ListingOptions, Mode, ScanOptions};
+use crate::model::{Algorithm, FaultId, IoMode, ListingOptions, Mode, ScanOptions};
+use crate::settings::{Config, Places};
 
 fn parse(line: &str) -> Result<Cli, clap::Error> {
     Cli::try_parse_from(["dupescan"].into_iter().chain(line.split_whitespace()))
@@ -34,7 +33,7 @@ fn all_commands(command: &clap::Command) -> Vec<clap::Command> {
 /// The help of a limit says the default that the program has.
 #[test]
 fn defaults_of_limits_are_those_in_the_help() {
-    let limits = crate::scan::limits::Limits::default();
+    let limits = crate::model::Limits::default();
     let command = Cli::command();
     let scan = command.find_subcommand("scan").unwrap();
     for (option, default) in [

@@ -76,7 +76,7 @@ impl PathJson {
 }
 
 /// The figures of the moment, or the last ones of a run.
-pub(super) fn progress(view: &View, is_end: bool) -> String {
+pub(crate) fn progress(view: &View, is_end: bool) -> String {
     let now = &view.now;
     line(&ProgressJson {
         timestamp: rfc3339(Timestamp::now()),
@@ -107,7 +107,7 @@ pub(super) fn progress(view: &View, is_end: bool) -> String {
 }
 
 /// What a user would have been told.
-pub(super) fn notice(notice: &Notice) -> String {
+pub(crate) fn notice(notice: &Notice) -> String {
     let (event, files, bytes, message) = match notice {
         Notice::ToRead(files, bytes) => ("progress.to_read", Some(*files), Some(*bytes), None),
         other => ("progress.notice", None, None, Some(other.to_string())),
@@ -136,8 +136,8 @@ mod tests {
 
     use serde_json::Value;
 
-    use super::super::view::testing::reading;
     use super::*;
+    use crate::cli::progress::view::testing::reading;
 
     fn parsed(line: &str) -> Value {
         assert!(!line.contains('\n'));

@@ -10,7 +10,7 @@ use unicode_width::UnicodeWidthStr;
 use super::shown_path;
 use super::view::{View, percent, share};
 use crate::catalog::Stage;
-use crate::report::text::{counted, grouped, human_size, shorten_middle};
+use crate::report::{counted, grouped, human_size, shorten_middle};
 
 const STRONG: Paint = Paint::new().bold();
 const FAINT: Paint = Paint::new().dimmed();
@@ -42,7 +42,7 @@ fn part(rank: u8, paint: Paint, text: impl Into<String>) -> Part {
 
 /// The lines for a terminal of so many columns, the last of which stays empty:
 /// a terminal may begin a new line after a character in it.
-pub(super) fn lines(view: &View, columns: usize, color: bool) -> Vec<String> {
+pub(crate) fn lines(view: &View, columns: usize, color: bool) -> Vec<String> {
     let room = columns.saturating_sub(1);
     let stages = [Stage::List, Stage::Probe, Stage::Hash, Stage::Settle];
     let mut lines: Vec<_> = stages
@@ -170,7 +170,7 @@ fn whole_run(view: &View) -> Vec<Part> {
 }
 
 /// How many files of an audit are done.
-pub(super) fn audited(view: &View) -> String {
+pub(crate) fn audited(view: &View) -> String {
     let now = &view.now;
     let files = counted(now.files_to_audit, "file", "files");
     format!("{} of {files}", grouped(now.files_audited))
@@ -222,7 +222,7 @@ fn painted(paint: Paint, text: &str, color: bool) -> String {
 }
 
 /// `0:07`, `12:05`, `3:04:05`.
-pub(super) fn clock(time: Duration) -> String {
+pub(crate) fn clock(time: Duration) -> String {
     let seconds = time.as_secs();
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     if hours > 0 {
@@ -236,8 +236,8 @@ pub(super) fn clock(time: Duration) -> String {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::view::testing::{auditing, in_stage, reading};
     use super::*;
+    use crate::cli::progress::view::testing::{auditing, in_stage, reading};
 
     fn text(view: &View, columns: usize) -> String {
         lines(view, columns, false).join("\n")

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// The speed of a counter.
 #[derive(Debug)]
-pub(super) struct Pace {
+pub(crate) struct Pace {
     /// Seconds after which about two thirds of the past are forgotten.
     memory: f64,
     last: Option<(Duration, u64)>,
@@ -17,7 +17,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    pub(super) fn new(memory: Duration) -> Self {
+    pub(crate) fn new(memory: Duration) -> Self {
         Self {
             memory: memory.as_secs_f64(),
             last: None,
@@ -27,7 +27,7 @@ impl Pace {
     }
 
     /// The counter stood at `count` after `elapsed`.
-    pub(super) fn note(&mut self, elapsed: Duration, count: u64) {
+    pub(crate) fn note(&mut self, elapsed: Duration, count: u64) {
         if let Some((before, from)) = self.last {
             let time = elapsed.saturating_sub(before).as_secs_f64();
             if time <= 0.0 {
@@ -42,14 +42,14 @@ impl Pace {
     }
 
     /// Counts a second.
-    pub(super) fn per_second(&self) -> Option<f64> {
+    pub(crate) fn per_second(&self) -> Option<f64> {
         (self.weight > 0.0).then(|| self.sum / self.weight)
     }
 }
 
 /// A time to go as it is shown: in coarser steps the longer it is, so that it
 /// does not flicker.
-pub(super) fn rounded(time: Duration) -> Duration {
+pub(crate) fn rounded(time: Duration) -> Duration {
     let seconds = time.as_secs_f64().ceil();
     let step = match seconds {
         s if s <= 10.0 => 1.0,

@@ -4,10 +4,10 @@ use super::lines::{audited, clock};
 use super::shown_path;
 use super::view::{View, percent, share};
 use crate::catalog::Stage;
-use crate::report::text::{counted, grouped, human_size};
+use crate::report::{counted, grouped, human_size};
 
 /// The line without its end.
-pub(super) fn line(view: &View) -> String {
+pub(crate) fn line(view: &View) -> String {
     let now = &view.now;
     let mut parts = vec![format!("{}: {}", clock(now.elapsed), doing(view))];
     if let Some(eta) = view.eta {
@@ -62,8 +62,8 @@ fn doing(view: &View) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::view::testing::{auditing, in_stage, reading};
     use super::*;
+    use crate::cli::progress::view::testing::{auditing, in_stage, reading};
 
     #[test]
     fn a_line_has_it_all() {

@@ -19,7 +19,7 @@ const DEFAULT_SIZE: (u16, u16) = (80, 24);
 
 /// Standard error, drawn on frame by frame.
 #[derive(Debug, Default)]
-pub(super) struct Screen(Mutex<Frame>);
+pub(crate) struct Screen(Mutex<Frame>);
 
 /// What is to be written with the next flush.
 #[derive(Debug, Default)]
@@ -36,7 +36,7 @@ struct Frame {
 }
 
 /// Columns of the terminal that standard error is.
-pub(super) fn width() -> u16 {
+pub(crate) fn width() -> u16 {
     size().0
 }
 

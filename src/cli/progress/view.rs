@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::pace::{Pace, rounded};
 use crate::catalog::Stage;
-use crate::scan::metrics::{Metrics, MetricsSnapshot};
-use crate::scan::shutdown::Shutdown;
+use crate::pool::Shutdown;
+use crate::scan::{Metrics, MetricsSnapshot};
 
 /// How far back the bytes per second look.
 const SPEED_MEMORY: Duration = Duration::from_secs(3);
@@ -18,20 +18,20 @@ const ETA_MEMORY: Duration = Duration::from_secs(30);
 const ETA_AFTER: Duration = Duration::from_secs(2);
 
 /// One moment of a run.
-pub(super) struct View {
-    pub(super) now: MetricsSnapshot,
+pub(crate) struct View {
+    pub(crate) now: MetricsSnapshot,
     /// Bytes read per second, lately.
-    pub(super) bytes_per_second: u64,
+    pub(crate) bytes_per_second: u64,
     /// Time until the stage ends, where that can be told.
-    pub(super) eta: Option<Duration>,
+    pub(crate) eta: Option<Duration>,
     /// A path that a worker is at; empty where none is known.
-    pub(super) path: PathBuf,
+    pub(crate) path: PathBuf,
     /// Whether the run was asked to stop.
-    pub(super) stopping: bool,
+    pub(crate) stopping: bool,
 }
 
 /// Looks at a run again and again.
-pub(super) struct Watch {
+pub(crate) struct Watch {
     metrics: Arc<Metrics>,
     shutdown: Shutdown,
     speed: Pace,
@@ -42,7 +42,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    pub(super) fn new(metrics: Arc<Metrics>, shutdown: Shutdown) -> Self {
+    pub(crate) fn new(metrics: Arc<Metrics>, shutdown: Shutdown) -> Self {
         // The first answer is there by the first look.
         metrics.current_path();
         Self {
@@ -56,7 +56,7 @@ impl Watch {
     }
 
     /// The present moment.
-    pub(super) fn look(&mut self) -> View {
+    pub(crate) fn look(&mut self) -> View {
         let now = self.metrics.snapshot();
         View {
             bytes_per_second: whole(self.speed(&now)),
@@ -99,7 +99,7 @@ impl Watch {
 
 /// How far a stage is: done, and all that is known to be done. `None` where
 /// the whole is not known before the end.
-pub(super) fn share(now: &MetricsSnapshot, stage: Stage) -> Option<(u64, u64)> {
+pub(crate) fn share(now: &MetricsSnapshot, stage: Stage) -> Option<(u64, u64)> {
     let (done, total) = match stage {
         Stage::Probe => (now.files_probed, now.candidates),
         Stage::Hash => (now.bytes_hashed, now.bytes_to_hash),
@@ -110,7 +110,7 @@ pub(super) fn share(now: &MetricsSnapshot, stage: Stage) -> Option<(u64, u64)> {
 }
 
 /// Percent, rounded down, so that 100 is all.
-pub(super) fn percent((done, total): (u64, u64)) -> u64 {
+pub(crate) fn percent((done, total): (u64, u64)) -> u64 {
     let share = u128::from(done) * 100 / u128::from(total.max(1));
     u64::try_from(share).unwrap_or(100)
 }
@@ -125,7 +125,7 @@ fn whole(number: f64) -> u64 {
 }
 
 #[cfg(test)]
-pub(super) mod testing {
+pub(crate) mod testing {
     use super::*;
 
     /// A view of a scan that reads, with round figures.

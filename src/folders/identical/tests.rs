@@ -2,8 +2,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
-use super::super::Node;
-use super::super::testing::{Content, Tree, size, trees};
+use crate::folders::forest::Node;
+use crate::folders::testing::{Content, Tree, size, trees};
 
 /// A group of folders: the one to keep, the others, files, bytes, what they
 /// free, and which hold the very files of the one to keep.
@@ -171,7 +171,7 @@ fn twins(left: &[u8], right: &[u8]) -> Tree {
     Tree {
         parents: vec![None, None, Some(0), Some(1)],
         files: [files(2, left), files(3, right)].concat(),
-        states: vec![super::super::testing::State::Digested; 60],
+        states: vec![crate::folders::testing::State::Digested; 60],
         unlisted: BTreeSet::new(),
     }
 }

@@ -2,9 +2,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
-use super::super::sides::Comparer;
-use super::super::testing::{Content, Tree, size, trees};
 use super::*;
+use crate::folders::comparer::Comparer;
+use crate::folders::testing::{Content, Tree, size, trees};
 
 const UNLIMITED: Tuning = Tuning {
     crowd: usize::MAX,
@@ -188,7 +188,7 @@ fn a_search_that_stops_early_says_so() {
     let tree = Tree {
         parents: vec![None, None, None],
         files: vec![(0, 0, 1), (1, 0, 14), (2, 0, 27)],
-        states: vec![super::super::testing::State::Digested; 60],
+        states: vec![crate::folders::testing::State::Digested; 60],
         unlisted: BTreeSet::new(),
     };
     let (pairs, result) = found(&tree, 50, Measure::Count, UNLIMITED);

@@ -85,7 +85,7 @@ fn four_rounds(one: &mut Stream, two: &mut Stream, sixteen: usize, quarter: usiz
 /// Takes the blocks of two messages into their states. Blocks that have no
 /// counterpart in the other message are left out.
 #[target_feature(enable = "sha,avx")]
-pub(super) fn compress(states: [&mut Sha256State; 2], blocks: [&[Sha256Block]; 2]) {
+pub(crate) fn compress(states: [&mut Sha256State; 2], blocks: [&[Sha256Block]; 2]) {
     let [state_one, state_two] = states;
     let (mut one, mut two) = (Stream::new(state_one), Stream::new(state_two));
     for (block_one, block_two) in blocks[0].iter().zip(blocks[1]) {

@@ -13,7 +13,7 @@ use std::arch::x86_64::{
 use super::{ROUND_CONSTANTS, Sha256Block, Sha256State};
 
 /// Messages in a vector.
-pub(super) const LANES: usize = 16;
+pub(crate) const LANES: usize = 16;
 /// The three-operand functions of SHA-256, as the tables of bits that the
 /// instruction wants.
 const XOR: i32 = 0x96;
@@ -22,18 +22,18 @@ const MAJORITY: i32 = 0xE8;
 
 /// The states of all lanes, word by word.
 #[derive(Debug, Clone)]
-pub(super) struct States([[u32; LANES]; 8]);
+pub(crate) struct States([[u32; LANES]; 8]);
 
 impl States {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self([[0; LANES]; 8])
     }
 
-    pub(super) fn get(&self, lane: usize) -> Sha256State {
+    pub(crate) fn get(&self, lane: usize) -> Sha256State {
         self.0.map(|words| words[lane])
     }
 
-    pub(super) fn set(&mut self, lane: usize, state: &Sha256State) {
+    pub(crate) fn set(&mut self, lane: usize, state: &Sha256State) {
         for (words, word) in self.0.iter_mut().zip(state) {
             words[lane] = *word;
         }
@@ -42,7 +42,7 @@ impl States {
 
 /// Takes the same number of blocks of each message into its state.
 #[target_feature(enable = "avx512f,avx512bw")]
-pub(super) fn compress(states: &mut States, messages: &[&[Sha256Block]; LANES], count: usize) {
+pub(crate) fn compress(states: &mut States, messages: &[&[Sha256Block]; LANES], count: usize) {
     let mut state = states.0.each_ref().map(|words| load_words(words));
     for at in 0..count {
         let before = state;

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use super::{FolderAnswer, FolderReport, Identical, Similar, per_mille};
 use crate::report::Style;
-use crate::report::csv::{exact_bytes, io_error, path_cell};
 use crate::report::encode::rfc3339_nanos;
+use crate::report::groups::{exact_bytes, io_error, path_cell};
 
 const GROUP_COLUMNS: [&str; 9] = [
     "group",
@@ -62,7 +62,7 @@ const DIFFERENCE_COLUMNS: [&str; 14] = [
     "as_of_scan",
 ];
 
-pub(super) fn write<W: Write>(report: &FolderReport, style: Style, out: W) -> io::Result<()> {
+pub(crate) fn write<W: Write>(report: &FolderReport, style: Style, out: W) -> io::Result<()> {
     let as_of = report.header.as_of;
     let mut rows = Rows {
         out: ::csv::Writer::from_writer(out),

@@ -12,12 +12,12 @@ use super::{
 };
 use crate::folders::{ChangedFile, Differences, Gaps, LeftOut, Measure, NamedFile, Side};
 use crate::report::encode::{rfc3339, rfc3339_nanos};
-use crate::report::json::{AsOfJson, PathJson, write_value};
+use crate::report::groups::{AsOfJson, PathJson, write_value};
 
 /// Version of the document; raised when a field changes its meaning.
 const SCHEMA: u32 = 1;
 
-pub(super) fn write<W: Write>(report: &FolderReport, out: W) -> io::Result<()> {
+pub(crate) fn write<W: Write>(report: &FolderReport, out: W) -> io::Result<()> {
     let mut out = BufWriter::new(out);
     let frame = Frame {
         schema: SCHEMA,

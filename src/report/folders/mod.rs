@@ -11,8 +11,8 @@ mod tests;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use super::{Header, Style};
 use crate::folders::{Differences, LeftOut, Measure, Overlap, Side};
+use crate::report::{Header, Style};
 
 /// How an answer is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,11 +12,9 @@ use super::{
     Similar, per_mille,
 };
 use crate::folders::{ChangedFile, Differences, Gaps, LeftOut, NamedFile, Side};
-use crate::model::Timestamp;
+use crate::model::{Timestamp, escape};
 use crate::report::Style;
-use crate::report::text::{
-    as_of_in, counted, escape, grouped, human_size, shorten_middle, timestamp_in,
-};
+use crate::report::text::{as_of_in, counted, grouped, human_size, shorten_middle, timestamp_in};
 
 const GAIN: Paint = AnsiColor::Green.on_default().bold();
 const STRONG: Paint = Paint::new().bold();
@@ -25,11 +23,11 @@ const FAINT: Paint = Paint::new().dimmed();
 /// What is true of hard links and of a folder that is mounted twice.
 const ALIASES: &str = "the first's very files by other names, no copy of them";
 
-pub(super) fn write<W: Write>(report: &FolderReport, style: Style, out: W) -> io::Result<()> {
+pub(crate) fn write<W: Write>(report: &FolderReport, style: Style, out: W) -> io::Result<()> {
     write_in(TimeZone::system(), report, style, out)
 }
 
-pub(super) fn write_in<W: Write>(
+pub(crate) fn write_in<W: Write>(
     zone: TimeZone,
     report: &FolderReport,
     style: Style,

@@ -3,7 +3,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::*;
 use crate::folders::{ChangedFile, Gaps, NamedFile};
-use crate::report::testing::{header, nothing_scanned, path};
+use crate::report::groups::{header, nothing_scanned, path};
 
 fn group() -> FolderGroup {
     FolderGroup {

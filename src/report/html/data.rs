@@ -19,9 +19,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::escape::{escape, is_hazardous};
-use crate::model::Group;
-use crate::report::json::write_escaping;
+use crate::model::{Group, escape, is_hazardous};
+use crate::report::groups::write_escaping;
 
 /// Folders that are remembered. Beyond that all are forgotten and named anew
 /// as they turn up, so that memory does not grow with the report.
@@ -34,7 +33,7 @@ const NANOS: i64 = 1_000_000_000;
 
 /// Writes a value into a script element: as JSON in which no character means
 /// anything to a reader of HTML.
-pub(super) fn write_data<W: Write>(out: &mut W, value: &impl Serialize) -> io::Result<()> {
+pub(crate) fn write_data<W: Write>(out: &mut W, value: &impl Serialize) -> io::Result<()> {
     write_escaping(out, value, |character| {
         matches!(character, '<' | '>' | '&') || is_hazardous(character)
     })
@@ -51,14 +50,14 @@ enum Item {
 
 /// Packs groups, and remembers which folders the reader knows.
 #[derive(Default)]
-pub(super) struct Packer {
+pub(crate) struct Packer {
     folders: Folders,
     roots: HashSet<PathBuf>,
 }
 
 impl Packer {
     /// Writes one group without a newline.
-    pub(super) fn write<W: Write>(&mut self, out: &mut W, group: &Group) -> io::Result<()> {
+    pub(crate) fn write<W: Write>(&mut self, out: &mut W, group: &Group) -> io::Result<()> {
         let (mut copies, mut links, mut roots) = (Vec::new(), Vec::new(), Vec::new());
         for (index, copy) in (0_u64..).zip(&group.copies) {
             if !self.roots.contains(&copy.root) {

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::super::testing::{
+use super::*;
+use crate::model::escape;
+use crate::report::groups::{
     copy, every_byte, group_named, header, nothing_scanned, odd_group, path, photos, totals,
 };
-use super::*;
-use crate::escape::escape;
 
 fn page(header: &Header, groups: &[Group]) -> String {
     let mut out = Vec::new();

@@ -4,21 +4,19 @@
 use std::io;
 
 use super::{AuditVerdict, Audited};
+use crate::access::probe_of;
 use crate::catalog::{AuditCopy, SHORT, WorkCopy};
-use crate::fault::{Fault, Step};
-use crate::model::{Digest, now_ns};
+use crate::hash::Hasher;
+use crate::model::{Digest, Fault, Step, now_ns};
 use crate::platform::{AlignedBuffer, OpenFile};
+use crate::pool::WorkerContext;
 use crate::scan::access::{Access, is_racy, is_same};
-use crate::scan::compare::{Buffers, CHUNK};
-use crate::scan::content::probe_of;
-use crate::scan::hasher::Hasher;
-use crate::scan::item::{Item, ItemReport};
-use crate::scan::pool::WorkerContext;
-use crate::scan::probe::{Opened, open_in_state, push_failure};
-use crate::scan::shared::Shared;
+use crate::scan::context::Shared;
+use crate::scan::engine::{Item, ItemReport};
+use crate::scan::read::{Buffers, CHUNK, Opened, open_in_state, push_failure};
 
 /// Reads the copies one after the other; stops early on shutdown.
-pub(in crate::scan) fn audit_batch(
+pub(crate) fn audit_batch(
     access: &mut Access,
     shared: &Shared,
     copies: &[AuditCopy],

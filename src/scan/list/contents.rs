@@ -7,23 +7,22 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use super::diff::{Comparison, Diff};
+use super::entries::{Examiner, Found};
 use super::reading::{probed, remember};
-use super::{Folder, Stop, Visit, fault, read_ignores, send, visited};
+use super::scope::is_ignore_file;
+use super::subfolders::{Subfolder, Subfolders};
+use super::{Folder, Stop, Visit, fault, read_ignores, send, subfolders, visited};
 use crate::catalog::{
     CatalogError, FileState, FolderListing, KnownFolder, ListingCounts, NameRange, NewFolder,
     PartListing, Record, Signature, Signer,
 };
-use crate::fault::{Fault, FaultClass, Step};
-use crate::model::{FileName, FolderId, VolumeId, now_ns};
+use crate::model::{Fault, FaultClass, FileName, FolderId, Step, VolumeId, now_ns};
 use crate::platform::RawEntry;
+use crate::pool::WorkerContext;
 use crate::scan::access::{Access, is_racy, join};
-use crate::scan::diff::{Comparison, Diff};
-use crate::scan::entries::{Examiner, Found};
-use crate::scan::item::{Failure, FromParent, ItemReport, ListItem, Origin, Place};
-use crate::scan::pool::WorkerContext;
-use crate::scan::samples::SampleReader;
-use crate::scan::scope::is_ignore_file;
-use crate::scan::subfolders::{self, Subfolder, Subfolders};
+use crate::scan::engine::{Failure, FromParent, ItemReport, ListItem, Origin, Place};
+use crate::scan::read::SampleReader;
 
 /// A folder whose times are fresher than this may change again without their
 /// moving, and is listed again by a resume.
@@ -32,11 +31,11 @@ const FRESH_NS: i64 = 3_000_000_000;
 const PART: usize = 10_000;
 
 /// What the parts of a listing have in common.
-pub(super) struct Parts<'a> {
-    pub(super) visit: &'a Visit<'a>,
+pub(crate) struct Parts<'a> {
+    pub(crate) visit: &'a Visit<'a>,
     access: &'a Access,
-    pub(super) path: &'a Path,
-    pub(super) volume: VolumeId,
+    pub(crate) path: &'a Path,
+    pub(crate) volume: VolumeId,
     /// The device on which inode numbers identify files.
     stable_dev: Option<u64>,
     /// How many files may be opened while they are looked at.
@@ -62,7 +61,7 @@ impl Sum {
 
 impl Folder {
     /// Lists the folder and sends what differs from the catalog.
-    pub(super) fn list(
+    pub(crate) fn list(
         mut self,
         access: &Access,
         visit: &Visit<'_>,

@@ -8,9 +8,8 @@ use super::{Folder, Visit};
 use crate::catalog::{FileChange, PartListing, WorkCopy};
 use crate::model::Probe;
 use crate::platform::{OpenFile, Volume};
-use crate::scan::sampler::{Sampler, probed_copies};
-use crate::scan::samples::SampleReader;
-use crate::scan::shared::Shared;
+use crate::scan::context::Shared;
+use crate::scan::read::{SampleReader, Sampler, probed_copies};
 
 /// Files that are kept open from the first look at them until they are read.
 const MOST_OPEN: usize = 256;
@@ -20,7 +19,7 @@ impl Folder {
     /// anyway. Then the handle tells what asking by name would, and is there
     /// already. Not where the catalog is: closing a handle of it would drop
     /// SQLite's locks.
-    pub(super) fn most_open(
+    pub(crate) fn most_open(
         &self,
         visit: &Visit<'_>,
         volume: &Volume,
@@ -38,7 +37,7 @@ impl Folder {
 
     /// Reads files that may be duplicates, in a first scan; returns how many
     /// bytes.
-    pub(super) fn read_files(
+    pub(crate) fn read_files(
         &self,
         parts: &Parts<'_>,
         reader: &mut SampleReader,
@@ -67,14 +66,14 @@ impl Folder {
 }
 
 /// The copies of a part that are to be remembered once it was sent.
-pub(super) fn probed(parts: &Parts<'_>, files: &PartListing) -> Vec<(Probe, WorkCopy)> {
+pub(crate) fn probed(parts: &Parts<'_>, files: &PartListing) -> Vec<(Probe, WorkCopy)> {
     match parts.visit.shared.open_memory() {
         Some(_) => probed_copies(&files.changes, files.folder, parts.volume),
         None => Vec::new(),
     }
 }
 
-pub(super) fn remember(shared: &Shared, probed: Vec<(Probe, WorkCopy)>) {
+pub(crate) fn remember(shared: &Shared, probed: Vec<(Probe, WorkCopy)>) {
     if let Some(memory) = shared.open_memory() {
         memory.note_all(probed);
     }

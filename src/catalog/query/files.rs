@@ -1,0 +1,274 @@
+//! Single files for an answer: which are wanted, and the list of them, handed
+//! out one at a time like the groups of a report.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use rusqlite::{Row, params};
+
+use super::groups::{Exclusion, absolute, admits_name, root_path};
+use super::places::Extent;
+use crate::catalog::store::{CatalogError, FolderPaths, Pages, ReadOnly, rows, signed, unsigned};
+use crate::model::{Digest, FolderId, RootId, VolumeId};
+
+/// Which files an answer is about.
+#[derive(Default)]
+pub struct FileFilter {
+    /// Smallest file size.
+    pub min_size: Option<u64>,
+    /// Largest file size.
+    pub max_size: Option<u64>,
+    /// Only files with one of these extensions, compared without case.
+    pub extensions: Vec<String>,
+    /// Files left out.
+    pub exclude: Option<Exclusion>,
+}
+
+impl FileFilter {
+    /// Whether nothing is left out.
+    pub fn is_open(&self) -> bool {
+        self.min_size.is_none()
+            && self.max_size.is_none()
+            && self.extensions.is_empty()
+            && self.exclude.is_none()
+    }
+
+    /// The sizes that are wanted, as the catalog stores them.
+    pub(crate) fn sizes(&self) -> (i64, i64) {
+        (
+            signed(self.min_size.unwrap_or(0)),
+            signed(self.max_size.unwrap_or(u64::MAX)),
+        )
+    }
+
+    /// Whether a name is wanted; sizes are for the query.
+    pub(crate) fn admits(
+        &self,
+        catalog: &ReadOnly,
+        paths: &mut FolderPaths,
+        folder: FolderId,
+        name: &OsStr,
+    ) -> Result<bool, CatalogError> {
+        let exclude = self.exclude.as_ref();
+        admits_name(catalog, paths, &self.extensions, exclude, (folder, name))
+    }
+}
+
+/// What a list says about a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// Another copy has its content.
+    Duplicate = 1,
+    /// No other copy has its content.
+    Unique = 2,
+    /// Neither is known.
+    Undetermined = 3,
+    /// It was not there before.
+    Appeared = 4,
+    /// It is not there any more.
+    Vanished = 5,
+}
+
+impl Verdict {
+    const ALL: [Self; 5] = [
+        Self::Duplicate,
+        Self::Unique,
+        Self::Undetermined,
+        Self::Appeared,
+        Self::Vanished,
+    ];
+
+    /// The word in answers.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Duplicate => "duplicate",
+            Self::Unique => "unique",
+            Self::Undetermined => "undetermined",
+            Self::Appeared => "appeared",
+            Self::Vanished => "vanished",
+        }
+    }
+
+    fn from_number(number: i64) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|verdict| *verdict as i64 == number)
+    }
+}
+
+/// A file in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileEntry {
+    /// Its absolute path: the first in order that passed the filter.
+    pub path: PathBuf,
+    /// The path of its root.
+    pub root: PathBuf,
+    /// Length in bytes.
+    pub size: u64,
+    /// Modification time.
+    pub mtime_ns: i64,
+    /// Digest, where there is one.
+    pub digest: Option<Digest>,
+    /// Known copies of its content, itself included.
+    pub copies: u64,
+    /// What the list says about it.
+    pub verdict: Verdict,
+    /// Other names of the same copy, in lists of copies.
+    pub links: Vec<PathBuf>,
+}
+
+/// Whether every name is an entry, or every copy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fold {
+    Names,
+    /// The rows must have the names of a copy beside each other.
+    Copies,
+}
+
+/// A list of files, copied out of the catalog before the first is handed out.
+pub struct FileList {
+    catalog: ReadOnly,
+    roots: Vec<(RootId, PathBuf)>,
+    paths: FolderPaths,
+    filter: FileFilter,
+    fold: Fold,
+    rows: Pages<ListRow>,
+    /// The last entry, which further names may belong to.
+    held: Option<(FileEntry, Option<(VolumeId, i64)>)>,
+}
+
+struct ListRow {
+    folder: FolderId,
+    name: OsString,
+    size: u64,
+    mtime_ns: i64,
+    copy: Option<(VolumeId, i64)>,
+    digest: Option<Digest>,
+    copies: u64,
+    verdict: Verdict,
+}
+
+impl FileList {
+    /// Lets `fill` insert rows into `temp.listed`, with the folders of `tops`
+    /// in `temp.places`, all as of one moment.
+    pub(crate) fn build(
+        catalog: ReadOnly,
+        (tops, extent): (&[FolderId], Extent),
+        filter: FileFilter,
+        fold: Fold,
+        fill: impl FnOnce(&ReadOnly, &FileFilter) -> Result<(), CatalogError>,
+    ) -> Result<Self, CatalogError> {
+        let roots = catalog.roots()?.into_iter();
+        let list = Self {
+            roots: roots.map(|root| (root.id, root.path)).collect(),
+            catalog,
+            paths: FolderPaths::default(),
+            filter,
+            fold,
+            rows: Pages::new(LISTED, list_row),
+            held: None,
+        };
+        let connection = &list.catalog.connection;
+        connection.execute_batch(
+            "BEGIN;
+             DROP TABLE IF EXISTS temp.listed;
+             CREATE TEMP TABLE listed (
+                 id INTEGER PRIMARY KEY, folder INTEGER, name BLOB, size INTEGER,
+                 mtime_ns INTEGER, volume INTEGER, ino INTEGER, digest BLOB, copies INTEGER,
+                 verdict INTEGER);",
+        )?;
+        list.catalog.collect_places("places", tops, extent)?;
+        fill(&list.catalog, &list.filter)?;
+        connection.execute_batch("COMMIT")?;
+        Ok(list)
+    }
+
+    /// Every live file below `tops` with its digest, where there is one, by
+    /// path. An empty file has the digest of nothing.
+    pub fn digests(
+        catalog: ReadOnly,
+        tops: &[FolderId],
+        filter: FileFilter,
+    ) -> Result<Self, CatalogError> {
+        let nothing = catalog.algorithm()?.digest_of_nothing();
+        let place = (tops, Extent::Live);
+        Self::build(catalog, place, filter, Fold::Names, |catalog, filter| {
+            let (low, high) = filter.sizes();
+            catalog.connection.execute(
+                "INSERT INTO temp.listed (folder, name, size, mtime_ns, digest, copies, verdict)
+                 SELECT files.folder, files.name, files.size, files.mtime_ns,
+                        CASE files.size WHEN 0 THEN ?3 ELSE files.digest END, 0, 3
+                   FROM temp.places JOIN files ON files.folder = places.folder
+                  WHERE files.removed_in IS NULL AND files.size BETWEEN ?1 AND ?2
+                  ORDER BY places.rank, files.name",
+                params![low, high, nothing.as_bytes()],
+            )?;
+            Ok(())
+        })
+    }
+
+    /// The next file that passes the filter; `None` at the end.
+    pub fn next_file(&mut self) -> Result<Option<FileEntry>, CatalogError> {
+        while let Some(row) = self.rows.next(&self.catalog.connection)? {
+            let is_wanted =
+                self.filter
+                    .admits(&self.catalog, &mut self.paths, row.folder, &row.name)?;
+            if !is_wanted {
+                continue;
+            }
+            let entry = self.entry(&row)?;
+            if self.fold == Fold::Names {
+                return Ok(Some(entry));
+            }
+            if let Some((held, copy)) = &mut self.held
+                && copy.is_some()
+                && *copy == row.copy
+            {
+                held.links.push(entry.path);
+                continue;
+            }
+            if let Some((done, _)) = self.held.replace((entry, row.copy)) {
+                return Ok(Some(done));
+            }
+        }
+        Ok(self.held.take().map(|(last, _)| last))
+    }
+
+    fn entry(&mut self, row: &ListRow) -> Result<FileEntry, CatalogError> {
+        let (root, _) = self.paths.get(&self.catalog, row.folder)?;
+        Ok(FileEntry {
+            path: absolute(
+                &self.catalog,
+                &mut self.paths,
+                &self.roots,
+                row.folder,
+                &row.name,
+            )?,
+            root: root_path(&self.roots, root).to_owned(),
+            size: row.size,
+            mtime_ns: row.mtime_ns,
+            digest: row.digest,
+            copies: row.copies,
+            verdict: row.verdict,
+            links: Vec::new(),
+        })
+    }
+}
+
+/// The files of the list, by page.
+const LISTED: &str = "SELECT id, folder, name, size, mtime_ns, volume, ino, digest, copies, verdict
+       FROM temp.listed WHERE id > ?1 ORDER BY id LIMIT ?2";
+
+fn list_row(row: &Row<'_>) -> rusqlite::Result<ListRow> {
+    let (volume, ino): (Option<i64>, Option<i64>) = (row.get(5)?, row.get(6)?);
+    Ok(ListRow {
+        folder: FolderId(row.get(1)?),
+        name: rows::name(row, 2)?,
+        size: unsigned(row.get(3)?),
+        mtime_ns: row.get(4)?,
+        copy: volume.map(VolumeId).zip(ino),
+        digest: rows::digest(row, 7)?,
+        copies: unsigned(row.get(8)?),
+        verdict: Verdict::from_number(row.get(9)?).unwrap_or(Verdict::Undetermined),
+    })
+}

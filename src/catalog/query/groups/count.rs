@@ -1,0 +1,368 @@
+//! The first pass: counts the copies of every digest. Rows become entries of
+//! 24 bytes, which are sorted and walked. What does not fit into memory at
+//! once is done in parts, each with the digests of one range.
+
+use std::path::PathBuf;
+
+use rayon::slice::ParallelSliceMut;
+use rusqlite::Row;
+
+use super::copies::CopyNumbers;
+use super::filter::GroupFilter;
+use super::part::{Keyed, Part, Parts, Sink};
+use super::ranking::{Key, Ranked, Ranking};
+use super::sweep::{FolderRange, Place, Places, Reader, Readers};
+use super::unresolved::{Class, Classes, State};
+use super::{absolute, unresolved};
+use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly, rows, unsigned};
+use crate::model::{Digest, FolderId, RootId, Totals};
+
+/// Rows that a thread gathers before it hands them over.
+const BATCH: usize = 4096;
+
+/// What is counted, and from what.
+pub(crate) struct Count<'a> {
+    pub(crate) filter: &'a GroupFilter,
+    pub(crate) roots: &'a [(RootId, PathBuf)],
+    /// Whether to find out if something may be undetermined, too.
+    pub(crate) doubts: bool,
+    /// Bytes that entries and ranked groups may take together.
+    pub(crate) room: usize,
+}
+
+/// What a count found out beside the ranking.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counted {
+    pub(crate) totals: Totals,
+    /// Whether something may be undetermined.
+    pub(crate) is_doubtful: bool,
+}
+
+/// One name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Entry {
+    pub(crate) key: Key,
+    pub(crate) size: i64,
+    pub(crate) copy: u64,
+}
+
+/// Where one name lies; gathered only if a filter asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Mark {
+    key: Key,
+    size: i64,
+    root: RootId,
+    is_below: bool,
+}
+
+/// What was gathered from rows.
+#[derive(Default)]
+pub(crate) struct Gathered {
+    entries: Vec<Entry>,
+    marks: Vec<Mark>,
+    classes: Vec<Class>,
+}
+
+impl Gathered {
+    /// Without places, which no filter asks for.
+    pub(crate) fn of(entries: Vec<Entry>, classes: Vec<Class>) -> Self {
+        Self {
+            entries,
+            marks: Vec::new(),
+            classes,
+        }
+    }
+}
+
+impl Count<'_> {
+    /// Counts all groups and puts those that pass the filter into `ranking`.
+    pub(crate) fn run(
+        &self,
+        readers: &mut Readers,
+        ranking: &mut Ranking,
+    ) -> Result<Counted, CatalogError> {
+        let mut counted = Counted::default();
+        let classes = Classes::default();
+        let names = names_expected(&readers.first().catalog)?;
+        ranking.reserve(names);
+        let expected = names.saturating_mul(self.bytes_each());
+        let parts = Parts::new(expected);
+        let mut next = Some(parts.first(self.room));
+        while let Some(part) = next {
+            let room = self.room_beside(ranking);
+            let empty = self.reserved(expected.min(room));
+            let (gathered, done) =
+                self.gather(readers, part, &classes, Sink::new(part, room, empty))?;
+            let bytes = gathered.bytes();
+            self.add(gathered, &mut counted, ranking);
+            next = parts.next(done, bytes, self.room_beside(ranking));
+        }
+        Ok(counted)
+    }
+
+    /// Counts rows that were gathered while they were written, instead of
+    /// reading them.
+    pub(crate) fn of_all(&self, gathered: Gathered, ranking: &mut Ranking) -> Counted {
+        let mut counted = Counted::default();
+        ranking.reserve(gathered.entries.len());
+        self.add(gathered, &mut counted, ranking);
+        counted
+    }
+
+    /// Every scan of every test counts twice.
+    #[cfg(debug_assertions)]
+    pub(crate) fn check(
+        &self,
+        readers: &mut Readers,
+        counted: &Counted,
+        ranking: &Ranking,
+    ) -> Result<(), CatalogError> {
+        let mut again = ranking.emptied();
+        assert_eq!(&self.run(readers, &mut again)?, counted);
+        assert_eq!(again.finish(), ranking.clone().finish());
+        Ok(())
+    }
+
+    fn add(&self, mut gathered: Gathered, counted: &mut Counted, ranking: &mut Ranking) {
+        counted.is_doubtful |= unresolved::is_some_open(&mut gathered.classes);
+        self.walk(gathered, &mut counted.totals, ranking);
+    }
+
+    /// The room that the groups found so far leave; never so little that the
+    /// number of parts gets out of hand.
+    fn room_beside(&self, ranking: &Ranking) -> usize {
+        let left = self.room.saturating_sub(ranking.bytes());
+        left.max(self.room / 4)
+    }
+
+    fn bytes_each(&self) -> usize {
+        let mut each = size_of::<Entry>();
+        if self.filter.judges_places() {
+            each += size_of::<Mark>();
+        }
+        if self.doubts {
+            each += size_of::<Class>();
+        }
+        each
+    }
+
+    /// Memory reserved at once is taken up only as it is filled; growing
+    /// would need it twice for a moment.
+    fn reserved(&self, bytes: usize) -> Gathered {
+        let names = bytes / self.bytes_each();
+        let or_none = |is_used| if is_used { names } else { 0 };
+        Gathered {
+            entries: Vec::with_capacity(names),
+            marks: Vec::with_capacity(or_none(self.filter.judges_places())),
+            classes: Vec::with_capacity(or_none(self.doubts)),
+        }
+    }
+
+    /// Gathers what belongs to `part`, or to as much of it as there is room
+    /// for.
+    fn gather(
+        &self,
+        readers: &mut Readers,
+        part: Part,
+        classes: &Classes,
+        sink: Sink<Gathered>,
+    ) -> Result<(Gathered, Part), CatalogError> {
+        let gathering = Gathering {
+            count: self,
+            sql: self.sql(part),
+            sink,
+            copies: CopyNumbers::default(),
+            classes,
+        };
+        readers.sweep(|reader, range| gathering.visit(reader, range))?;
+        Ok(gathering.sink.finish())
+    }
+
+    /// Rows of other parts are left out before most of their columns are
+    /// decoded. Whether something is undetermined shows in all rows.
+    fn sql(&self, part: Part) -> String {
+        let name = match self.filter.judges_names() {
+            true => "name",
+            false => "NULL",
+        };
+        let wanted = match self.doubts {
+            true => String::new(),
+            false => format!(
+                "AND (digest BETWEEN x'{:016x}' AND x'{:016x}{}' OR size = 0)",
+                part.first.0,
+                part.last.0,
+                "ff".repeat(Digest::MAX_LEN)
+            ),
+        };
+        format!(
+            "SELECT folder, size, ino, digest, {name}, probe, settled_in IS NOT NULL
+               FROM files
+              WHERE folder BETWEEN ?1 AND ?2 {wanted} AND removed_in IS NULL
+              ORDER BY folder"
+        )
+    }
+
+    /// Walks sorted entries and keeps the groups that pass the filter.
+    fn walk(&self, mut gathered: Gathered, totals: &mut Totals, ranking: &mut Ranking) {
+        gathered.entries.par_sort_unstable();
+        gathered.marks.par_sort_unstable();
+        let mut marks = gathered
+            .marks
+            .chunk_by(|a, b| (a.key, a.size) == (b.key, b.size));
+        let entries = gathered
+            .entries
+            .chunk_by(|a, b| (a.key, a.size) == (b.key, b.size));
+        for names in entries {
+            let copies = names.chunk_by(|a, b| a.copy == b.copy).count();
+            // Either every entry has its mark, or there are none.
+            let places = marks.next();
+            if (copies as u64) < self.filter.fewest()
+                || places.is_some_and(|places| !self.wants_places(places))
+            {
+                continue;
+            }
+            let group = Ranked {
+                key: names[0].key,
+                size: unsigned(names[0].size),
+                copies: u32::try_from(copies).unwrap_or(u32::MAX),
+                names: u32::try_from(names.len()).unwrap_or(u32::MAX),
+            };
+            totals.groups += 1;
+            totals.copies += copies as u64;
+            totals.reclaimable = totals.reclaimable.saturating_add(group.reclaimable());
+            ranking.push(group);
+        }
+    }
+
+    fn wants_places(&self, places: &[Mark]) -> bool {
+        let is_across = places.iter().any(|mark| mark.root != places[0].root);
+        let is_below = places.iter().any(|mark| mark.is_below);
+        (is_across || !self.filter.across) && (is_below || self.filter.below.is_empty())
+    }
+}
+
+fn names_expected(catalog: &ReadOnly) -> Result<usize, CatalogError> {
+    let sql = "SELECT ifnull(sum(files), 0) FROM roots";
+    let files: i64 = catalog.connection.query_row(sql, [], |row| row.get(0))?;
+    Ok(usize::try_from(files).unwrap_or(0))
+}
+
+/// One part being gathered, by several threads.
+struct Gathering<'a> {
+    count: &'a Count<'a>,
+    sql: String,
+    sink: Sink<Gathered>,
+    copies: CopyNumbers,
+    classes: &'a Classes,
+}
+
+impl Gathering<'_> {
+    fn visit(&self, reader: &mut Reader, range: FolderRange) -> Result<(), CatalogError> {
+        let Reader { catalog, paths } = reader;
+        let mut places = Places::statement(catalog)?;
+        let mut places = Places::new(&mut places, range)?;
+        let mut statement = catalog.connection.prepare_cached(&self.sql)?;
+        let mut rows = statement.query([range.first, range.last])?;
+        let mut batch = Gathered::default();
+        while let Some(row) = rows.next()? {
+            let Some(place) = places.find(row.get(0)?)? else {
+                continue;
+            };
+            self.take(row, place, (catalog, paths), &mut batch)?;
+            if batch.entries.len() + batch.classes.len() >= BATCH {
+                self.sink.add(&mut batch);
+            }
+        }
+        self.sink.add(&mut batch);
+        Ok(())
+    }
+
+    fn take(
+        &self,
+        row: &Row<'_>,
+        place: Place,
+        paths: (&ReadOnly, &mut FolderPaths),
+        batch: &mut Gathered,
+    ) -> Result<(), CatalogError> {
+        let filter = self.count.filter;
+        let size: i64 = row.get(1)?;
+        let digest = rows::digest_bytes(row, 3)?;
+        let copy = self.copies.of(place.volume, row.get(2)?);
+        if self.count.doubts && size > 0 {
+            let state = State {
+                size,
+                probe: row.get(5)?,
+                has_digest: digest.is_some(),
+                is_settled: row.get(6)?,
+            };
+            let classes = self.classes.of(state, copy);
+            let classes = classes.filter(|class| self.sink.takes(class.key()));
+            batch.classes.extend(classes);
+        }
+        let key = filter.content(size, digest).map(Key::of);
+        let Some(key) = key.filter(|key| self.sink.takes(*key) && filter.sizes().contains(&size))
+        else {
+            return Ok(());
+        };
+        let entry = Entry { key, size, copy };
+        if self.admits(row, place, entry, paths, batch)? {
+            batch.entries.push(entry);
+        }
+        Ok(())
+    }
+
+    /// Whether a file takes part; notes where it lies, if a filter asks.
+    fn admits(
+        &self,
+        row: &Row<'_>,
+        place: Place,
+        entry: Entry,
+        (catalog, paths): (&ReadOnly, &mut FolderPaths),
+        batch: &mut Gathered,
+    ) -> Result<bool, CatalogError> {
+        let Count { filter, roots, .. } = self.count;
+        let mut is_below = false;
+        if filter.judges_names() {
+            let (folder, name) = (FolderId(row.get(0)?), rows::name(row, 4)?);
+            if !filter.admits(catalog, paths, folder, &name)? {
+                return Ok(false);
+            }
+            if !filter.below.is_empty() {
+                is_below = filter.is_below(&absolute(catalog, paths, roots, folder, &name)?);
+            }
+        }
+        if filter.judges_places() {
+            batch.marks.push(Mark {
+                key: entry.key,
+                size: entry.size,
+                root: place.root,
+                is_below,
+            });
+        }
+        Ok(true)
+    }
+}
+
+impl Keyed for Gathered {
+    fn bytes(&self) -> usize {
+        size_of_val(&*self.entries) + size_of_val(&*self.marks) + size_of_val(&*self.classes)
+    }
+
+    fn append(&mut self, other: &mut Self) {
+        self.entries.append(&mut other.entries);
+        self.marks.append(&mut other.marks);
+        self.classes.append(&mut other.classes);
+    }
+
+    fn keys(&self) -> impl Iterator<Item = Key> {
+        // Marks have the keys of entries.
+        let entries = self.entries.iter().map(|entry| entry.key);
+        entries.chain(self.classes.iter().map(Class::key))
+    }
+
+    fn keep_up_to(&mut self, last: Key) {
+        self.entries.retain(|entry| entry.key <= last);
+        self.marks.retain(|mark| mark.key <= last);
+        self.classes.retain(|class| class.key() <= last);
+    }
+}

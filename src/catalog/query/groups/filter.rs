@@ -1,0 +1,133 @@
+//! Which groups are wanted, and which files take part in them.
+
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
+use std::ops::RangeInclusive;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::Order;
+use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly, signed};
+use crate::model::{Digest, FolderId};
+
+/// Decides from the path below its root whether a file is left out.
+pub type Exclusion = Box<dyn Fn(&Path) -> bool + Send + Sync>;
+
+/// Which groups are wanted.
+#[derive(Default)]
+pub struct GroupFilter {
+    /// Fewest copies (two when smaller).
+    pub min_count: u64,
+    /// Smallest file size.
+    pub min_size: Option<u64>,
+    /// Largest file size.
+    pub max_size: Option<u64>,
+    /// Include empty files, under the digest of nothing.
+    pub empty: Option<Digest>,
+    /// Only groups with copies under more than one root.
+    pub across: bool,
+    /// Only groups with a copy below one of these paths.
+    pub below: Vec<PathBuf>,
+    /// Only files with one of these extensions, compared without case.
+    pub extensions: Vec<String>,
+    /// Files left out before copies are counted.
+    pub exclude: Option<Exclusion>,
+    /// Names that are known to be rotten, and copies of nothing; looked up when
+    /// the groups are built.
+    pub rotten: HashSet<(FolderId, OsString)>,
+    /// The order of the groups.
+    pub order: Order,
+    /// At most this many groups.
+    pub limit: Option<u64>,
+}
+
+impl GroupFilter {
+    /// The sizes of files that take part. Empty ones have no digest of their
+    /// own, and take part only where they are given one.
+    pub(crate) fn sizes(&self) -> RangeInclusive<i64> {
+        let smallest = i64::from(self.empty.is_none());
+        signed(self.min_size.unwrap_or(0)).max(smallest)..=signed(self.max_size.unwrap_or(u64::MAX))
+    }
+
+    /// The digest under which a row counts, given the one it has.
+    pub(crate) fn content<'a>(&'a self, size: i64, digest: Option<&'a [u8]>) -> Option<&'a [u8]> {
+        match size {
+            0 => self.empty.as_ref().map(Digest::as_bytes),
+            _ => digest,
+        }
+    }
+
+    /// Fewest copies of a group.
+    pub(crate) fn fewest(&self) -> u64 {
+        self.min_count.max(2)
+    }
+
+    /// Whether a file can be judged only by its name.
+    pub(crate) fn judges_names(&self) -> bool {
+        !self.extensions.is_empty()
+            || self.exclude.is_some()
+            || !self.below.is_empty()
+            || !self.rotten.is_empty()
+    }
+
+    /// Whether a group can be judged only by where its members lie.
+    pub(crate) fn judges_places(&self) -> bool {
+        self.across || !self.below.is_empty()
+    }
+
+    /// Whether every file that is not empty takes part, wherever it lies.
+    pub(crate) fn takes_all(&self) -> bool {
+        let takes_all_sizes = self.min_size.is_none() && self.max_size.is_none();
+        let is_blind = !self.judges_names() && !self.judges_places();
+        takes_all_sizes && is_blind && self.empty.is_none()
+    }
+
+    /// Whether a file takes part at all.
+    pub(crate) fn admits(
+        &self,
+        catalog: &ReadOnly,
+        paths: &mut FolderPaths,
+        folder: FolderId,
+        name: &OsStr,
+    ) -> Result<bool, CatalogError> {
+        if !self.rotten.is_empty() && self.rotten.contains(&(folder, name.to_owned())) {
+            return Ok(false);
+        }
+        let exclude = self.exclude.as_ref();
+        admits_name(catalog, paths, &self.extensions, exclude, (folder, name))
+    }
+
+    /// Whether a path lies in one of the wanted places.
+    pub(crate) fn is_below(&self, path: &Path) -> bool {
+        self.below.iter().any(|top| path.starts_with(top))
+    }
+}
+
+/// Whether a name has one of the extensions, if there are any, and is not
+/// left out.
+pub(crate) fn admits_name(
+    catalog: &ReadOnly,
+    paths: &mut FolderPaths,
+    extensions: &[String],
+    exclude: Option<&Exclusion>,
+    (folder, name): (FolderId, &OsStr),
+) -> Result<bool, CatalogError> {
+    if !has_extension(name, extensions) {
+        return Ok(false);
+    }
+    let Some(exclude) = exclude else {
+        return Ok(true);
+    };
+    let (_, below) = paths.get(catalog, folder)?;
+    Ok(!exclude(&below.join(name)))
+}
+
+/// Whether a name has one of the wanted extensions, compared without case; any
+/// name has where none is wanted.
+pub fn has_extension(name: &OsStr, wanted: &[String]) -> bool {
+    let is_wanted = |extension: &OsStr| {
+        let is = |want: &String| extension.as_bytes().eq_ignore_ascii_case(want.as_bytes());
+        wanted.iter().any(is)
+    };
+    wanted.is_empty() || Path::new(name).extension().is_some_and(is_wanted)
+}

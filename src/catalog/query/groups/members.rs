@@ -1,0 +1,374 @@
+//! The second pass: reads the members of the next groups, as many as there is
+//! room for, and folds their names into copies. Whole digests are compared
+//! here, so that a group is never more than files of one digest.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::ffi::OsStr;
+use std::iter::Peekable;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rayon::slice::ParallelSliceMut;
+use rusqlite::Row;
+
+use super::filter::GroupFilter;
+use super::part::{Keyed, Part, Sink};
+use super::ranking::{Key, Ranked};
+use super::root_path;
+use super::sweep::{FolderRange, Place, Places, Reader, Readers};
+use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly, path_blob, rows, unsigned};
+use crate::model::{Algorithm, CopyEntry, Digest, FolderId, Group, RootId, VolumeId};
+
+/// Names that a thread gathers before it hands them over.
+const BATCH: usize = 1024;
+/// Up to this many groups, rows of other sizes are left out by the query.
+pub(crate) const FEW_GROUPS: usize = 1024;
+/// What a name is expected to take; when it is more, fewer groups are read.
+const BYTES_EACH: usize = 200;
+
+/// What is the same for all groups.
+pub(crate) struct Context {
+    pub(crate) algorithm: Algorithm,
+    pub(crate) roots: Vec<(RootId, PathBuf)>,
+    pub(crate) volumes: Vec<(VolumeId, String)>,
+    pub(crate) filter: GroupFilter,
+}
+
+/// One name of a file in a group.
+struct Member {
+    /// Which of the groups that are read.
+    slot: u32,
+    digest_length: u8,
+    /// Its digest, and its path below the root.
+    text: Box<[u8]>,
+    size: i64,
+    root: RootId,
+    volume: Option<VolumeId>,
+    ino: Option<i64>,
+    mtime_ns: i64,
+    ctime_ns: i64,
+    compared: Option<i64>,
+}
+
+/// How many of the groups in front have room for their members, at least one
+/// if there is any.
+pub(crate) fn fitting(groups: &[Ranked], room: usize) -> usize {
+    let mut bytes = 0_usize;
+    let fit = groups.iter().take_while(|group| {
+        bytes = bytes.saturating_add((group.names as usize).saturating_mul(BYTES_EACH));
+        bytes <= room
+    });
+    fit.count().max(1).min(groups.len())
+}
+
+/// Groups whose members are in memory, in order.
+pub(crate) struct Chunk {
+    members: Peekable<std::vec::IntoIter<Member>>,
+    /// Groups whose digests begin alike.
+    split: VecDeque<Group>,
+}
+
+impl Chunk {
+    /// A chunk without groups.
+    pub(crate) fn empty() -> Self {
+        Self::of(Vec::new())
+    }
+
+    fn of(members: Vec<Member>) -> Self {
+        Self {
+            members: members.into_iter().peekable(),
+            split: VecDeque::new(),
+        }
+    }
+
+    /// Reads the members of `groups`, or of the first of them if there is no
+    /// room for all; says how many.
+    pub(crate) fn load(
+        readers: &mut Readers,
+        context: &Context,
+        groups: &[Ranked],
+        room: usize,
+    ) -> Result<(Self, usize), CatalogError> {
+        let Some(last) = (groups.len() as u64).checked_sub(1) else {
+            return Ok((Self::empty(), 0));
+        };
+        let part = Part {
+            first: Key(0),
+            last: Key(last),
+        };
+        let loading = Loading {
+            context,
+            slots: (0..)
+                .zip(groups)
+                .map(|(slot, group)| (group.id(), slot))
+                .collect(),
+            sql: sql(groups),
+            sink: Sink::new(part, room, Members::reserved(groups, room)),
+        };
+        readers.sweep(|reader, range| loading.visit(reader, range))?;
+        let (members, done) = loading.sink.finish();
+        let mut members = members.list;
+        members.par_sort_unstable_by_key(|member| member.slot);
+        let loaded = usize::try_from(done.last.0).unwrap_or(usize::MAX);
+        Ok((Self::of(members), loaded.saturating_add(1)))
+    }
+
+    /// The next group that is still one.
+    pub(crate) fn next(&mut self, context: &Context) -> Option<Group> {
+        loop {
+            if let Some(group) = self.split.pop_front() {
+                return Some(group);
+            }
+            let slot = self.members.peek()?.slot;
+            let mut members = Vec::new();
+            while let Some(member) = self.members.next_if(|member| member.slot == slot) {
+                members.push(Named::new(member, context));
+            }
+            members.sort_unstable_by(|a, b| a.order().cmp(&b.order()));
+            let groups = members.chunk_by(|a, b| a.member.digest() == b.member.digest());
+            self.split = groups.filter_map(|names| context.fold(names)).collect();
+        }
+    }
+}
+
+/// Only rows that can be members; of few groups, only rows of their sizes.
+fn sql(groups: &[Ranked]) -> String {
+    let wanted = match groups.len() > FEW_GROUPS {
+        true => String::new(),
+        false => {
+            let sizes: BTreeSet<u64> = groups.iter().map(|group| group.size).collect();
+            let span = sizes.first().zip(sizes.last());
+            let (first, last) = span.map_or((0, 0), |(first, last)| (*first, *last));
+            let sizes: Vec<String> = sizes.iter().map(ToString::to_string).collect();
+            // Most rows are smaller, which takes less time to see than whether
+            // they are in the list.
+            let sizes = sizes.join(", ");
+            format!("AND size BETWEEN {first} AND {last} AND size IN ({sizes})")
+        }
+    };
+    format!(
+        "SELECT folder, size, digest, name, ino, mtime_ns, ctime_ns, compared FROM files
+          WHERE folder BETWEEN ?1 AND ?2 {wanted} AND (digest IS NOT NULL OR size = 0)
+            AND removed_in IS NULL
+          ORDER BY folder"
+    )
+}
+
+/// Members being gathered, by several threads.
+struct Loading<'a> {
+    context: &'a Context,
+    slots: HashMap<(Key, u64), u32>,
+    sql: String,
+    sink: Sink<Members>,
+}
+
+impl Loading<'_> {
+    fn visit(&self, reader: &mut Reader, range: FolderRange) -> Result<(), CatalogError> {
+        let Reader { catalog, paths } = reader;
+        let mut places = Places::statement(catalog)?;
+        let mut places = Places::new(&mut places, range)?;
+        let mut statement = catalog.connection.prepare_cached(&self.sql)?;
+        let mut rows = statement.query([range.first, range.last])?;
+        let mut batch = Members::default();
+        while let Some(row) = rows.next()? {
+            let Some((slot, digest)) = self.slot_of(row)? else {
+                continue;
+            };
+            if let Some(place) = places.find(row.get(0)?)?
+                && let Some(member) = self.member(row, slot, digest, place, (catalog, paths))?
+            {
+                batch.push(member);
+            }
+            if batch.list.len() >= BATCH {
+                self.sink.add(&mut batch);
+            }
+        }
+        self.sink.add(&mut batch);
+        Ok(())
+    }
+
+    fn slot_of<'a>(&'a self, row: &'a Row<'_>) -> Result<Option<(u32, &'a [u8])>, CatalogError> {
+        let filter = &self.context.filter;
+        let size = row.get(1)?;
+        let digest = rows::digest_bytes(row, 2)?;
+        let Some(digest) = filter.content(size, digest) else {
+            return Ok(None);
+        };
+        let slot = self.slots.get(&(Key::of(digest), unsigned(size))).copied();
+        let is_wanted =
+            |slot: &u32| self.sink.takes(Key((*slot).into())) && filter.sizes().contains(&size);
+        Ok(slot.filter(is_wanted).map(|slot| (slot, digest)))
+    }
+
+    fn member(
+        &self,
+        row: &Row<'_>,
+        slot: u32,
+        digest: &[u8],
+        place: Place,
+        (catalog, paths): (&ReadOnly, &mut FolderPaths),
+    ) -> Result<Option<Member>, CatalogError> {
+        let (folder, name) = (FolderId(row.get(0)?), rows::name(row, 3)?);
+        if !self.context.filter.admits(catalog, paths, folder, &name)? {
+            return Ok(None);
+        }
+        let (_, below) = paths.get(catalog, folder)?;
+        let path = below.join(name);
+        Ok(Some(Member {
+            slot,
+            digest_length: u8::try_from(digest.len()).unwrap_or(u8::MAX),
+            text: [digest, path_blob(&path)].concat().into(),
+            size: row.get(1)?,
+            root: place.root,
+            volume: place.volume,
+            ino: row.get(4)?,
+            mtime_ns: row.get(5)?,
+            ctime_ns: row.get(6)?,
+            compared: row.get(7)?,
+        }))
+    }
+}
+
+impl Member {
+    fn digest(&self) -> &[u8] {
+        &self.text[..usize::from(self.digest_length)]
+    }
+
+    fn path(&self) -> &Path {
+        Path::new(OsStr::from_bytes(
+            &self.text[usize::from(self.digest_length)..],
+        ))
+    }
+
+    /// What tells copies apart; `None` where each path is one.
+    fn copy(&self) -> Option<(VolumeId, i64)> {
+        self.volume.zip(self.ino)
+    }
+
+    fn bytes(&self) -> usize {
+        // The allocator's own share included.
+        size_of::<Self>() + self.text.len() + 16
+    }
+}
+
+#[derive(Default)]
+struct Members {
+    list: Vec<Member>,
+    bytes: usize,
+}
+
+impl Members {
+    /// Memory reserved at once is taken up only as it is filled; growing
+    /// would need it twice for a moment.
+    fn reserved(groups: &[Ranked], room: usize) -> Self {
+        let names: usize = groups.iter().map(|group| group.names as usize).sum();
+        Self {
+            list: Vec::with_capacity(names.min(room / size_of::<Member>())),
+            bytes: 0,
+        }
+    }
+
+    fn push(&mut self, member: Member) {
+        self.bytes += member.bytes();
+        self.list.push(member);
+    }
+}
+
+impl Keyed for Members {
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn append(&mut self, other: &mut Self) {
+        self.list.append(&mut other.list);
+        self.bytes += std::mem::take(&mut other.bytes);
+    }
+
+    fn keys(&self) -> impl Iterator<Item = Key> {
+        self.list.iter().map(|member| Key(member.slot.into()))
+    }
+
+    fn keep_up_to(&mut self, last: Key) {
+        self.list.retain(|member| u64::from(member.slot) <= last.0);
+        self.bytes = self.list.iter().map(Member::bytes).sum();
+    }
+}
+
+/// A member with its absolute path.
+struct Named {
+    path: PathBuf,
+    member: Member,
+}
+
+impl Named {
+    fn new(member: Member, context: &Context) -> Self {
+        Self {
+            path: root_path(&context.roots, member.root).join(member.path()),
+            member,
+        }
+    }
+
+    /// Names of one copy stand together, the first in byte order in front.
+    fn order(&self) -> impl Ord + '_ {
+        let Self { path, member } = self;
+        (member.digest(), member.copy(), path_blob(path))
+    }
+}
+
+impl Context {
+    /// Makes a group of names of one digest, if it is still wanted: catalogs
+    /// change between the passes.
+    fn fold(&self, names: &[Named]) -> Option<Group> {
+        let first = names.first()?;
+        let same_copy = |a: &Named, b: &Named| {
+            let copy = a.member.copy();
+            copy.is_some() && copy == b.member.copy()
+        };
+        let mut copies: Vec<CopyEntry> = names
+            .chunk_by(same_copy)
+            .filter_map(|names| self.copy(names))
+            .collect();
+        copies.sort_by(|a, b| path_blob(&a.path).cmp(path_blob(&b.path)));
+        let is_across = names
+            .iter()
+            .any(|name| name.member.root != first.member.root);
+        let is_below = || names.iter().any(|name| self.filter.is_below(&name.path));
+        let is_wanted = copies.len() as u64 >= self.filter.fewest()
+            && (!self.filter.across || is_across)
+            && (self.filter.below.is_empty() || is_below());
+        is_wanted.then_some(Group {
+            digest: Digest::from_bytes(first.member.digest())?,
+            algorithm: self.algorithm,
+            size: unsigned(first.member.size),
+            verified: is_verified(names),
+            copies,
+        })
+    }
+
+    fn copy(&self, names: &[Named]) -> Option<CopyEntry> {
+        let (Named { path, member }, links) = names.split_first()?;
+        Some(CopyEntry {
+            path: path.clone(),
+            root: root_path(&self.roots, member.root).to_owned(),
+            mtime_ns: member.mtime_ns,
+            ctime_ns: member.ctime_ns,
+            volume: self.volume_name(member.volume),
+            inode: member.ino.map(i64::cast_unsigned),
+            links: links.iter().map(|name| name.path.clone()).collect(),
+        })
+    }
+
+    fn volume_name(&self, id: Option<VolumeId>) -> String {
+        self.volumes
+            .iter()
+            .find(|(volume, _)| Some(*volume) == id)
+            .map(|(_, identity)| identity.clone())
+            .unwrap_or_default()
+    }
+}
+
+/// All members took part in one comparison, byte for byte.
+fn is_verified(names: &[Named]) -> bool {
+    let first = names.first().and_then(|name| name.member.compared);
+    first.is_some() && names.iter().all(|name| name.member.compared == first)
+}

@@ -1,0 +1,286 @@
+//! Duplicate groups for a report. A first pass over all files counts and
+//! ranks the groups, a second one reads the members of the next of them, as
+//! many as there is room for. Memory does not grow with the catalog, nothing
+//! is written, and no snapshot is held while groups are printed.
+
+mod by_path;
+mod copies;
+mod count;
+mod filter;
+mod members;
+#[cfg(test)]
+mod oracle;
+mod part;
+mod ranking;
+mod running;
+mod sweep;
+#[cfg(test)]
+mod tests;
+mod unresolved;
+
+use std::collections::VecDeque;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use by_path::PathWalk;
+use count::{Count, Gathered};
+use members::{Chunk, Context};
+use ranking::{Ranked, Ranking};
+use sweep::Readers;
+
+pub(crate) use filter::admits_name;
+pub use filter::{Exclusion, GroupFilter, has_extension};
+pub use running::RunningCount;
+
+use crate::catalog::runs::{Settled, count_undetermined};
+use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly};
+use crate::model::{FolderId, Group, RootId, Totals, VolumeId};
+
+/// In which order groups come; ties are broken by digest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// Most reclaimable bytes first.
+    #[default]
+    Reclaimable,
+    /// Largest files first.
+    Size,
+    /// Most copies first.
+    Count,
+    /// By the first path in each group.
+    Path,
+}
+
+/// What may be in memory at once. Beyond that, files are read again.
+#[derive(Debug, Clone, Copy)]
+struct Bounds {
+    /// Bytes for counting copies, the ranks found by then included.
+    count: usize,
+    /// Groups whose rank is known.
+    groups: usize,
+    /// Bytes for the members of the next groups.
+    members: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            count: 96 << 20,
+            groups: 2 << 20,
+            members: 40 << 20,
+        }
+    }
+}
+
+/// The groups that passed a filter. Each pass sees the catalog as it is then:
+/// a group that is none any more when its members are read is left out, and
+/// one that came up since the count does not appear.
+pub struct GroupList {
+    readers: Readers,
+    context: Context,
+    bounds: Bounds,
+    totals: Totals,
+    /// Groups still to be read, in order.
+    upcoming: VecDeque<Ranked>,
+    /// The last group that was ranked, if others follow it.
+    cut_at: Option<Ranked>,
+    walk: Option<PathWalk>,
+    chunk: Chunk,
+    handed_out: u64,
+}
+
+impl GroupList {
+    /// Finds and ranks the groups.
+    pub fn build(catalog: ReadOnly, filter: GroupFilter) -> Result<Self, CatalogError> {
+        Self::bounded(Readers::open(catalog)?, filter, Bounds::default(), None)
+    }
+
+    /// As [`GroupList::build`], of a catalog whose rows were counted while they
+    /// were written, if they were.
+    pub fn build_counted(
+        catalog: ReadOnly,
+        filter: GroupFilter,
+        count: Option<RunningCount>,
+    ) -> Result<Self, CatalogError> {
+        Self::bounded(Readers::open(catalog)?, filter, Bounds::default(), count)
+    }
+
+    fn bounded(
+        mut readers: Readers,
+        mut filter: GroupFilter,
+        bounds: Bounds,
+        count: Option<RunningCount>,
+    ) -> Result<Self, CatalogError> {
+        let catalog = &readers.first().catalog;
+        filter.rotten = catalog.rotten()?;
+        let roots = catalog.roots()?.into_iter();
+        let context = Context {
+            algorithm: catalog.algorithm()?,
+            roots: roots.map(|root| (root.id, root.path)).collect(),
+            volumes: volumes(catalog)?,
+            filter,
+        };
+        let mut list = Self {
+            readers,
+            context,
+            bounds,
+            totals: Totals::default(),
+            upcoming: VecDeque::new(),
+            cut_at: None,
+            walk: None,
+            chunk: Chunk::empty(),
+            handed_out: 0,
+        };
+        let gathered = count.filter(|_| list.context.filter.takes_all());
+        let gathered = gathered.and_then(RunningCount::gathered);
+        list.totals = list.rank(None, gathered)?;
+        if list.context.filter.order == Order::Path {
+            let groups = std::mem::take(&mut list.upcoming).into();
+            let walk = PathWalk::new(groups, &list.context, list.readers.first())?;
+            list.walk = Some(walk);
+        }
+        Ok(list)
+    }
+
+    /// The sums over all groups, whatever the limit.
+    pub fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    /// The next group in order; `None` at the end.
+    pub fn next_group(&mut self) -> Result<Option<Group>, CatalogError> {
+        while self.left() > 0 {
+            if let Some(group) = self.chunk.next(&self.context) {
+                self.handed_out += 1;
+                return Ok(Some(group));
+            }
+            self.refill()?;
+            if self.upcoming.is_empty() {
+                return Ok(None);
+            }
+            self.load()?;
+        }
+        Ok(None)
+    }
+
+    /// How many groups the limit still allows.
+    fn left(&self) -> u64 {
+        let limit = self.context.filter.limit.unwrap_or(u64::MAX);
+        limit.saturating_sub(self.handed_out)
+    }
+
+    /// Counts all groups, of rows that were `gathered` before or else of those in
+    /// the catalog; the groups behind `after` are upcoming.
+    fn rank(
+        &mut self,
+        after: Option<Ranked>,
+        gathered: Option<Gathered>,
+    ) -> Result<Totals, CatalogError> {
+        let filter = &self.context.filter;
+        let left = usize::try_from(self.left()).unwrap_or(usize::MAX);
+        let most = match filter.order {
+            Order::Path => usize::MAX,
+            _ => left.min(self.bounds.groups),
+        };
+        let mut ranking = Ranking::new(filter.order, after, most);
+        let totals = self.readers.on_snapshot(|readers| {
+            let is_settled = readers.first().catalog.settled()? == Settled::Yes;
+            let count = Count {
+                filter,
+                roots: &self.context.roots,
+                doubts: after.is_none() && !is_settled,
+                room: self.bounds.count,
+            };
+            let counted = match gathered {
+                Some(gathered) => {
+                    let counted = count.of_all(gathered, &mut ranking);
+                    #[cfg(debug_assertions)]
+                    count.check(readers, &counted, &ranking)?;
+                    counted
+                }
+                None => count.run(readers, &mut ranking)?,
+            };
+            let mut totals = counted.totals;
+            if counted.is_doubtful {
+                totals.undetermined = count_undetermined(&readers.first().catalog.connection)?;
+            }
+            Ok(totals)
+        })?;
+        let (groups, is_cut) = ranking.finish();
+        self.cut_at = groups.last().copied().filter(|_| is_cut);
+        self.upcoming = groups.into();
+        Ok(totals)
+    }
+
+    /// Sees to it that groups are upcoming, if there are any left.
+    fn refill(&mut self) -> Result<(), CatalogError> {
+        if !self.upcoming.is_empty() {
+            return Ok(());
+        }
+        let Some(walk) = &mut self.walk else {
+            return match self.cut_at.take() {
+                Some(last) => self.rank(Some(last), None).map(drop),
+                None => Ok(()),
+            };
+        };
+        let most = self.bounds.groups.min(WALK_AHEAD);
+        while self.upcoming.len() < most
+            && let Some(group) = walk.next(&self.context.filter, self.readers.first())?
+        {
+            self.upcoming.push_back(group);
+        }
+        Ok(())
+    }
+
+    /// Reads the members of the next groups.
+    fn load(&mut self) -> Result<(), CatalogError> {
+        let left = usize::try_from(self.left()).unwrap_or(usize::MAX);
+        let room = self.bounds.members;
+        let groups = self.upcoming.make_contiguous();
+        let mut fitting = members::fitting(groups, room).min(left);
+        if self.handed_out == 0 {
+            // Nobody should wait for thousands of groups to see the first.
+            fitting = fitting.min(members::FEW_GROUPS);
+        }
+        let groups = &groups[..fitting];
+        let context = &self.context;
+        // Read to its end, but it has its memory still.
+        self.chunk = Chunk::empty();
+        let (chunk, loaded) = self
+            .readers
+            .on_snapshot(|readers| Chunk::load(readers, context, groups, room))?;
+        self.upcoming.drain(..loaded);
+        self.chunk = chunk;
+        Ok(())
+    }
+}
+
+/// Groups that a walk by path meets before their members are read.
+const WALK_AHEAD: usize = 100_000;
+
+/// The absolute path of a file.
+pub(crate) fn absolute(
+    catalog: &ReadOnly,
+    paths: &mut FolderPaths,
+    roots: &[(RootId, PathBuf)],
+    folder: FolderId,
+    name: &OsStr,
+) -> Result<PathBuf, CatalogError> {
+    let (root, below) = paths.get(catalog, folder)?;
+    Ok(root_path(roots, root).join(below.join(name)))
+}
+
+/// The path of a root.
+pub(crate) fn root_path(roots: &[(RootId, PathBuf)], id: RootId) -> &Path {
+    roots
+        .iter()
+        .find(|(root, _)| *root == id)
+        .map_or(Path::new("/"), |(_, path)| path)
+}
+
+fn volumes(catalog: &ReadOnly) -> Result<Vec<(VolumeId, String)>, CatalogError> {
+    let mut statement = catalog
+        .connection
+        .prepare("SELECT id, identity FROM volumes")?;
+    let rows = statement.query_map([], |row| Ok((VolumeId(row.get(0)?), row.get(1)?)))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}

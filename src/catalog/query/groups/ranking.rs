@@ -1,0 +1,138 @@
+//! The groups in the order in which they are handed out, at 24 bytes each,
+//! and no more of them at once than there is room for.
+
+use std::cmp::Ordering;
+
+use rayon::slice::ParallelSliceMut;
+
+use super::Order;
+
+/// Groups that memory is reserved for at most: the number of names is what the
+/// catalog claims.
+const MOST_RESERVED: usize = 4 << 20;
+
+/// The first eight bytes of a digest. In the order of the digests, so that
+/// ranks that tie come in the order that digests give them. Two digests with
+/// one key count as one group, if the sizes are equal too, until their members
+/// are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Key(pub(crate) u64);
+
+impl Key {
+    /// The key of a digest; a shorter one was not written by dupescan.
+    pub(crate) fn of(digest: &[u8]) -> Self {
+        let mut bytes = [0; 8];
+        let length = digest.len().min(8);
+        bytes[..length].copy_from_slice(&digest[..length]);
+        Self(u64::from_be_bytes(bytes))
+    }
+}
+
+/// One group, as far as its rank and the room for its members need it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ranked {
+    pub(crate) key: Key,
+    pub(crate) size: u64,
+    pub(crate) copies: u32,
+    pub(crate) names: u32,
+}
+
+impl Ranked {
+    /// What tells groups apart.
+    pub(crate) fn id(&self) -> (Key, u64) {
+        (self.key, self.size)
+    }
+
+    pub(crate) fn reclaimable(&self) -> u64 {
+        let spare = u64::from(self.copies.saturating_sub(1));
+        self.size.saturating_mul(spare)
+    }
+
+    fn compare(&self, other: &Self, order: Order) -> Ordering {
+        let by_rank = match order {
+            Order::Reclaimable => other.reclaimable().cmp(&self.reclaimable()),
+            Order::Size => other.size.cmp(&self.size),
+            Order::Count => other.copies.cmp(&self.copies),
+            // Brought into order by a walk over the folders.
+            Order::Path => Ordering::Equal,
+        };
+        by_rank.then(self.id().cmp(&other.id()))
+    }
+}
+
+/// The first groups of an order, or of what follows a group handed out before.
+#[derive(Clone)]
+pub(crate) struct Ranking {
+    order: Order,
+    after: Option<Ranked>,
+    most: usize,
+    groups: Vec<Ranked>,
+    is_cut: bool,
+}
+
+impl Ranking {
+    /// An empty ranking of at most `most` groups behind `after`.
+    pub(crate) fn new(order: Order, after: Option<Ranked>, most: usize) -> Self {
+        Self {
+            order,
+            after,
+            most: most.max(1),
+            groups: Vec::new(),
+            is_cut: false,
+        }
+    }
+
+    /// The same without groups.
+    #[cfg(debug_assertions)]
+    pub(crate) fn emptied(&self) -> Self {
+        Self::new(self.order, self.after, self.most)
+    }
+
+    /// Reserves memory for the groups of this many names. It is taken up only
+    /// as it is filled; growing would need it twice for a moment.
+    pub(crate) fn reserve(&mut self, names: usize) {
+        let groups = (names / 2).min(MOST_RESERVED);
+        self.groups.reserve(groups.min(self.most_before_cut()));
+    }
+
+    /// A quarter more than wanted, so that cutting is rare.
+    fn most_before_cut(&self) -> usize {
+        self.most.saturating_add(self.most / 4).saturating_add(1)
+    }
+
+    /// Takes a group up, if there is room before it.
+    pub(crate) fn push(&mut self, group: Ranked) {
+        if let Some(after) = &self.after
+            && group.compare(after, self.order) != Ordering::Greater
+        {
+            return;
+        }
+        self.groups.push(group);
+        if self.groups.len() >= self.most_before_cut() {
+            self.cut();
+        }
+    }
+
+    /// Bytes in use.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of_val(&*self.groups)
+    }
+
+    fn cut(&mut self) {
+        if self.groups.len() > self.most {
+            let order = self.order;
+            self.groups
+                .select_nth_unstable_by(self.most - 1, |a, b| a.compare(b, order));
+            self.groups.truncate(self.most);
+            self.is_cut = true;
+        }
+    }
+
+    /// The groups in order, and whether others follow them.
+    pub(crate) fn finish(mut self) -> (Vec<Ranked>, bool) {
+        self.cut();
+        let order = self.order;
+        self.groups.par_sort_unstable_by(|a, b| a.compare(b, order));
+        (self.groups, self.is_cut)
+    }
+}

@@ -1,0 +1,262 @@
+//! Reading the whole `files` table on several connections at once, each
+//! taking ranges of folders, all of them on one snapshot.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::thread;
+
+use rusqlite::Rows;
+
+use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly};
+use crate::model::{RootId, VolumeId};
+
+/// More connections than this only wait for each other's memory.
+const MOST_READERS: usize = 4;
+/// Below this a second connection takes longer to open than it saves.
+const WORTH_SHARING: i64 = 4 << 20;
+/// Ranges of folders for each connection: folders differ in size, and who is
+/// done early takes another range.
+const RANGES_EACH: i64 = 16;
+/// How often a snapshot common to all connections is tried for.
+const SNAPSHOT_ATTEMPTS: usize = 10;
+
+/// Selects the folders of a range for [`Places`].
+const PLACES: &str = "SELECT id, root, volume FROM folders WHERE id BETWEEN ?1 AND ?2 ORDER BY id";
+
+/// One connection, and the paths it met lately.
+pub(crate) struct Reader {
+    pub(crate) catalog: ReadOnly,
+    pub(crate) paths: FolderPaths,
+}
+
+/// Connections to one catalog that share the work of a sweep.
+pub(crate) struct Readers {
+    all: Vec<Reader>,
+    /// How many of them see the same snapshot.
+    active: usize,
+}
+
+/// A range of folder ids, both ends included.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FolderRange {
+    pub(crate) first: i64,
+    pub(crate) last: i64,
+}
+
+impl Readers {
+    /// As many connections as are worth having.
+    pub(crate) fn open(catalog: ReadOnly) -> Result<Self, CatalogError> {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let bytes: i64 = catalog.connection.query_row(
+            "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
+            [],
+            |row| row.get(0),
+        )?;
+        match bytes < WORTH_SHARING {
+            true => Self::of(catalog, 1),
+            false => Self::of(catalog, cores.min(MOST_READERS)),
+        }
+    }
+
+    /// This many connections.
+    pub(crate) fn of(catalog: ReadOnly, count: usize) -> Result<Self, CatalogError> {
+        let siblings: Vec<ReadOnly> = (1..count)
+            .map(|_| catalog.sibling())
+            .collect::<Result<_, _>>()?;
+        let all = std::iter::once(catalog).chain(siblings);
+        Ok(Self {
+            all: all
+                .map(|catalog| Reader {
+                    catalog,
+                    paths: FolderPaths::default(),
+                })
+                .collect(),
+            active: 1,
+        })
+    }
+
+    /// The connection for everything that is not shared.
+    pub(crate) fn first(&mut self) -> &mut Reader {
+        &mut self.all[0]
+    }
+
+    /// Does `work` on one snapshot, which is released afterwards.
+    pub(crate) fn on_snapshot<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<T, CatalogError>,
+    ) -> Result<T, CatalogError> {
+        self.begin()?;
+        let done = work(self);
+        let ended = self.end();
+        let done = done?;
+        ended.map(|()| done)
+    }
+
+    /// Opens a read transaction on every connection. The first one begins
+    /// last: if nothing was committed since it was asked before, all the
+    /// others began on the same snapshot. With a writer that never pauses,
+    /// one connection has to do.
+    fn begin(&mut self) -> Result<(), CatalogError> {
+        for _ in 0..SNAPSHOT_ATTEMPTS {
+            let before = self.all[0].data_version()?;
+            for reader in self.all.iter().rev() {
+                reader.begin()?;
+            }
+            self.active = self.all.len();
+            if self.all[0].data_version()? == before {
+                return Ok(());
+            }
+            self.end()?;
+        }
+        self.active = 1;
+        self.all[0].begin()
+    }
+
+    fn end(&self) -> Result<(), CatalogError> {
+        for reader in &self.all[..self.active] {
+            reader.catalog.connection.execute_batch("COMMIT")?;
+        }
+        Ok(())
+    }
+
+    /// Calls `visit` for ranges that together cover every folder. Ends at the
+    /// first error.
+    pub(crate) fn sweep(
+        &mut self,
+        visit: impl Fn(&mut Reader, FolderRange) -> Result<(), CatalogError> + Sync,
+    ) -> Result<(), CatalogError> {
+        let ranges = self.ranges()?;
+        let failed = AtomicBool::new(false);
+        let error = Mutex::new(None);
+        let work = |reader: &mut Reader| {
+            while !failed.load(Ordering::Relaxed)
+                && let Some(range) = ranges.take()
+            {
+                if let Err(cause) = visit(reader, range) {
+                    failed.store(true, Ordering::Relaxed);
+                    let mut first = error.lock().unwrap_or_else(|poison| poison.into_inner());
+                    first.get_or_insert(cause);
+                }
+            }
+        };
+        let (first, others) = self.all[..self.active]
+            .split_first_mut()
+            .expect("there is at least one connection");
+        thread::scope(|scope| {
+            for reader in others {
+                // Without another thread the first does all the work.
+                thread::Builder::new()
+                    .spawn_scoped(scope, || work(reader))
+                    .ok();
+            }
+            work(first);
+        });
+        match error
+            .into_inner()
+            .unwrap_or_else(|poison| poison.into_inner())
+        {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    fn ranges(&self) -> Result<Ranges, CatalogError> {
+        let (first, last): (i64, i64) = self.all[0].catalog.connection.query_row(
+            "SELECT ifnull(min(id), 0), ifnull(max(id), -1) FROM folders",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )?;
+        let parts = i64::try_from(self.active).unwrap_or(1) * RANGES_EACH;
+        Ok(Ranges {
+            next: AtomicI64::new(first),
+            last,
+            width: last.saturating_sub(first) / parts + 1,
+        })
+    }
+}
+
+impl Reader {
+    fn data_version(&self) -> Result<i64, CatalogError> {
+        let version = self
+            .catalog
+            .connection
+            .pragma_query_value(None, "data_version", |row| row.get(0));
+        Ok(version?)
+    }
+
+    fn begin(&self) -> Result<(), CatalogError> {
+        let connection = &self.catalog.connection;
+        connection.execute_batch("BEGIN")?;
+        // Only reading makes it a snapshot.
+        connection.query_row("SELECT count(*) FROM catalog", [], |_| Ok(()))?;
+        Ok(())
+    }
+}
+
+/// The folder ids that nobody has taken yet.
+struct Ranges {
+    next: AtomicI64,
+    last: i64,
+    width: i64,
+}
+
+impl Ranges {
+    fn take(&self) -> Option<FolderRange> {
+        let first = self.next.fetch_add(self.width, Ordering::Relaxed);
+        (first <= self.last).then(|| FolderRange {
+            first,
+            last: self.last.min(first.saturating_add(self.width - 1)),
+        })
+    }
+}
+
+/// Where the files of one folder lie.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    id: i64,
+    pub(crate) root: RootId,
+    pub(crate) volume: Option<VolumeId>,
+}
+
+/// The places of a range of folders, read in step with its files: a join
+/// without a lookup for every file.
+pub(crate) struct Places<'a> {
+    rows: Rows<'a>,
+    at: Option<Place>,
+}
+
+impl<'a> Places<'a> {
+    /// The statement behind it.
+    pub(crate) fn statement(
+        catalog: &ReadOnly,
+    ) -> Result<rusqlite::CachedStatement<'_>, CatalogError> {
+        Ok(catalog.connection.prepare_cached(PLACES)?)
+    }
+
+    /// The places of a range.
+    pub(crate) fn new(
+        statement: &'a mut rusqlite::CachedStatement<'_>,
+        range: FolderRange,
+    ) -> Result<Self, CatalogError> {
+        Ok(Self {
+            rows: statement.query([range.first, range.last])?,
+            at: None,
+        })
+    }
+
+    /// The place of a folder whose id is not smaller than the one before;
+    /// `None` for one that does not exist.
+    pub(crate) fn find(&mut self, folder: i64) -> Result<Option<Place>, CatalogError> {
+        while self.at.is_none_or(|at| at.id < folder) {
+            let Some(row) = self.rows.next()? else {
+                return Ok(None);
+            };
+            self.at = Some(Place {
+                id: row.get(0)?,
+                root: RootId(row.get(1)?),
+                volume: row.get::<_, Option<i64>>(2)?.map(VolumeId),
+            });
+        }
+        Ok(self.at.filter(|at| at.id == folder))
+    }
+}

@@ -1,0 +1,148 @@
+//! Whether anything can be undetermined, found out while copies are counted.
+//! Mostly nothing is; only otherwise is the exact number worth its queries.
+
+use std::hash::{BuildHasher, RandomState};
+
+use super::ranking::Key;
+
+/// What a row says about whether its files are told apart.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct State {
+    pub(crate) size: i64,
+    pub(crate) probe: Option<i64>,
+    pub(crate) has_digest: bool,
+    pub(crate) is_settled: bool,
+}
+
+impl State {
+    /// A file of which nothing is known but its size.
+    pub(crate) fn unread(size: i64) -> Self {
+        Self {
+            size,
+            probe: None,
+            has_digest: false,
+            is_settled: false,
+        }
+    }
+
+    /// A file that was hashed at first sight.
+    pub(crate) fn digested(size: i64) -> Self {
+        Self {
+            has_digest: true,
+            ..Self::unread(size)
+        }
+    }
+
+    /// Whether not even a probe is known.
+    pub(crate) fn is_unread(&self) -> bool {
+        !self.has_digest && self.probe.is_none()
+    }
+}
+
+/// One name in a class of files that may be equal. The lowest bit of its
+/// number says that this name leaves the class open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Class {
+    number: u64,
+    copy: u64,
+}
+
+impl Class {
+    /// The key by which classes are divided into parts, like digests: one for
+    /// all names of a class.
+    pub(crate) fn key(&self) -> Key {
+        Key(self.number | 1)
+    }
+}
+
+/// Numbers classes. Two that get one number can make a class look open, never
+/// closed; the exact count then finds nothing.
+#[derive(Default)]
+pub(crate) struct Classes(RandomState);
+
+impl Classes {
+    /// The classes of a name: the files of its size, which stay open while
+    /// one of them was not even probed, and those of its probe too, open
+    /// while one was neither read nor settled.
+    pub(crate) fn of(&self, state: State, copy: u64) -> impl Iterator<Item = Class> {
+        let by_size = (None, state.is_unread());
+        let by_probe = (state.probe, !state.has_digest && !state.is_settled);
+        let classes = [Some(by_size), state.probe.map(|_| by_probe)];
+        classes
+            .into_iter()
+            .flatten()
+            .map(move |(probe, is_open)| Class {
+                number: self.0.hash_one((state.size, probe)) & !1 | u64::from(is_open),
+                copy,
+            })
+    }
+}
+
+/// Whether a class has more than one copy and an open one among them.
+pub(crate) fn is_some_open(classes: &mut [Class]) -> bool {
+    use rayon::slice::ParallelSliceMut;
+    classes.par_sort_unstable();
+    classes
+        .chunk_by(|a, b| a.number | 1 == b.number | 1)
+        .any(|class| {
+            // An open number is the larger one, so it stands last.
+            let is_open = class.last().is_some_and(|last| last.number & 1 == 1);
+            is_open && class.iter().any(|name| name.copy != class[0].copy)
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UNREAD: State = State {
+        size: 10,
+        probe: None,
+        has_digest: false,
+        is_settled: false,
+    };
+    const READ: State = State {
+        has_digest: true,
+        ..UNREAD
+    };
+    const PROBED: State = State {
+        probe: Some(7),
+        ..UNREAD
+    };
+    const SETTLED: State = State {
+        is_settled: true,
+        ..PROBED
+    };
+
+    fn is_open(names: &[(State, u64)]) -> bool {
+        let classes = Classes::default();
+        let mut found: Vec<Class> = names
+            .iter()
+            .flat_map(|(state, copy)| classes.of(*state, *copy))
+            .collect();
+        is_some_open(&mut found)
+    }
+
+    #[test]
+    fn a_class_is_open_while_a_copy_beside_others_is_unknown() {
+        assert!(is_open(&[(UNREAD, 1), (READ, 2)]));
+        assert!(is_open(&[(PROBED, 1), (PROBED, 2)]));
+        assert!(is_open(&[(PROBED, 1), (SETTLED, 2)]));
+        assert!(is_open(&[(UNREAD, 1), (SETTLED, 2)]));
+        assert!(!is_open(&[(SETTLED, 1), (SETTLED, 2)]));
+        assert!(!is_open(&[(READ, 1), (READ, 2)]));
+        let other = State {
+            probe: Some(8),
+            ..PROBED
+        };
+        assert!(!is_open(&[(PROBED, 1), (other, 2), (READ, 3)]));
+        let larger = State { size: 11, ..READ };
+        assert!(!is_open(&[(UNREAD, 1), (larger, 2)]));
+    }
+
+    #[test]
+    fn names_of_one_copy_leave_nothing_open() {
+        assert!(!is_open(&[(UNREAD, 1)]));
+        assert!(!is_open(&[(UNREAD, 1), (READ, 1), (PROBED, 1)]));
+    }
+}

@@ -1,0 +1,19 @@
+//! Answers for people: files, groups, and comparisons of places.
+
+mod changes;
+mod copies;
+mod files;
+mod groups;
+mod lookup;
+mod place_diff;
+mod places;
+mod stage_progress;
+mod tree;
+
+pub use files::{FileEntry, FileFilter, FileList, Verdict};
+pub use groups::{Exclusion, GroupFilter, GroupList, Order, RunningCount, has_extension};
+pub use lookup::{Known, Lookup};
+pub use place_diff::{Doubt, Listing, SideFile, SideFolder, SideMatch, Sides};
+pub(crate) use places::Extent;
+pub use stage_progress::{Share, ShareUnit, Wanted};
+pub use tree::{TreeFault, TreeFile, TreeFolder};

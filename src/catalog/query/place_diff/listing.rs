@@ -1,0 +1,86 @@
+//! How completely the sides of a comparison were listed.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::OptionalExtension;
+
+use super::Sides;
+use crate::catalog::store::{CatalogError, ReadOnly, unsigned};
+use crate::model::ScanId;
+
+/// How completely a side was listed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Listing {
+    /// Folders in it.
+    pub folders: u64,
+    /// Folders that no scan has listed to the end.
+    pub unlisted: u64,
+    /// Folders, and names that could not even be examined, among the errors.
+    pub failed: u64,
+    /// The scans that listed its folders, by number.
+    pub scans: Vec<ScanId>,
+    /// Empty files, which hold nothing that could be lost.
+    pub empty: u64,
+}
+
+impl Sides {
+    /// How completely the one side was listed.
+    pub fn our_listing(&self) -> Result<Listing, CatalogError> {
+        self.listing("our_places")
+    }
+
+    /// How completely the other side was listed.
+    pub fn their_listing(&self) -> Result<Listing, CatalogError> {
+        self.listing("their_places")
+    }
+
+    fn listing(&self, places: &str) -> Result<Listing, CatalogError> {
+        let connection = &self.catalog.connection;
+        let count = |sql: &str| -> rusqlite::Result<u64> {
+            let count: Option<i64> = connection.query_row(sql, [], |row| row.get(0)).optional()?;
+            Ok(unsigned(count.unwrap_or(0)))
+        };
+        let join = format!("temp.{places} AS places JOIN folders ON folders.id = places.folder");
+        let mut scans = connection.prepare(&format!(
+            "SELECT DISTINCT listed_in FROM {join} WHERE listed_in IS NOT NULL ORDER BY 1"
+        ))?;
+        let scans = scans.query_map([], |row| row.get(0).map(ScanId))?;
+        Ok(Listing {
+            folders: count(&format!("SELECT count(*) FROM temp.{places}"))?,
+            unlisted: count(&format!(
+                "SELECT count(*) FROM {join} WHERE folders.listed_in IS NULL"
+            ))?,
+            // Files that are listed and could not be read are in doubt one by one.
+            failed: count(&format!(
+                "SELECT count(*) FROM temp.{places} AS places
+                   JOIN faults ON faults.folder = places.folder
+                  WHERE NOT EXISTS (
+                        SELECT 1 FROM files WHERE files.folder = faults.folder
+                           AND files.name = faults.name AND files.removed_in IS NULL)"
+            ))?,
+            scans: scans.collect::<Result<_, _>>()?,
+            empty: count(&format!(
+                "SELECT count(*) FROM temp.{places} AS places
+                   JOIN files ON files.folder = places.folder
+                  WHERE files.removed_in IS NULL AND files.size = 0"
+            ))?,
+        })
+    }
+}
+
+impl ReadOnly {
+    /// Unfinished scans that list something at, above or below a path.
+    pub fn unfinished_around(&self, place: &Path) -> Result<Vec<ScanId>, CatalogError> {
+        let roots = self.roots()?;
+        let mut around = Vec::new();
+        for scan in self.unfinished_scans()? {
+            let root = roots.iter().find(|root| root.id == scan.root);
+            let Some(root) = root else { continue };
+            let listed: PathBuf = root.path.join(&scan.subpath).components().collect();
+            if listed.starts_with(place) || place.starts_with(&listed) {
+                around.push(scan.id);
+            }
+        }
+        Ok(around)
+    }
+}

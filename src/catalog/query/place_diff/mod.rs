@@ -1,0 +1,350 @@
+//! Two places of the catalog side by side: which files of the one are also in
+//! the other, by content. What the catalog knows only; whether the files are
+//! still as they were scanned is for the caller to find out.
+
+mod listing;
+#[cfg(test)]
+mod tests;
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+pub use listing::Listing;
+use rusqlite::{Row, params};
+
+use crate::catalog::query::files::FileFilter;
+use crate::catalog::query::groups::absolute;
+use crate::catalog::query::places::Extent;
+use crate::catalog::runs::{ROTTEN, UNREAD, UNRESOLVED};
+use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly, rows, unsigned};
+use crate::catalog::write::FileState;
+use crate::model::{FolderId, RootId};
+
+/// Rows fetched at once.
+const PAGE: u32 = 1_000;
+
+/// The volume and inode of a class of rows that are one copy; NULL otherwise.
+/// Names of one copy leave nothing open between each other.
+const ONLY_COPY: &str = "CASE WHEN min(volume) = max(volume) THEN min(volume) END,
+    CASE WHEN count(ino) = count(*) AND min(ino) = max(ino) AND min(volume) = max(volume)
+         THEN min(ino) END";
+
+/// Why the catalog alone cannot tell whether a file is on the other side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doubt {
+    /// It was not read, and the other side has a file of its size.
+    NotRead,
+    /// The other side has a file of its size that was not read.
+    PartnerNotRead,
+}
+
+/// A file of the one side.
+#[derive(Debug)]
+pub struct SideFile {
+    /// Its number on this side.
+    id: i64,
+    /// Its absolute path.
+    pub path: PathBuf,
+    /// The state it was scanned in.
+    pub state: FileState,
+    /// Whether it was changed too shortly before it was read for its times to
+    /// prove anything.
+    pub racy: bool,
+    /// Whether it is known to be rotten: it is not what its digest says.
+    pub is_rotten: bool,
+    /// Why it may equal a file of the other side that is not among its
+    /// matches.
+    pub doubt: Option<Doubt>,
+}
+
+/// A file of the other side that has the same content.
+#[derive(Debug)]
+pub struct SideMatch {
+    id: i64,
+    /// Its absolute path.
+    pub path: PathBuf,
+    /// The state it was scanned in.
+    pub state: FileState,
+    /// Whether its times prove nothing.
+    pub racy: bool,
+    /// Whether it is known to be rotten.
+    pub is_rotten: bool,
+}
+
+/// A folder of the one side.
+#[derive(Debug)]
+pub struct SideFolder {
+    /// Its id.
+    pub id: FolderId,
+    /// Its absolute path.
+    pub path: PathBuf,
+    /// The (mtime, ctime) it had when it was listed, where they prove that
+    /// nothing changed.
+    pub times: Option<(i64, i64)>,
+}
+
+/// The two sides.
+pub struct Sides {
+    catalog: ReadOnly,
+    roots: Vec<(RootId, PathBuf)>,
+    paths: FolderPaths,
+    filter: FileFilter,
+    last_file: i64,
+    last_folder: i64,
+}
+
+impl Sides {
+    /// Puts the files below `ours` beside those below `theirs`. What lies
+    /// below both belongs to `ours`: it would be gone with it.
+    pub fn build(
+        catalog: ReadOnly,
+        ours: &[FolderId],
+        theirs: &[FolderId],
+        filter: FileFilter,
+    ) -> Result<Self, CatalogError> {
+        let roots = catalog.roots()?;
+        let sides = Self {
+            roots: roots.into_iter().map(|root| (root.id, root.path)).collect(),
+            catalog,
+            paths: FolderPaths::default(),
+            filter,
+            last_file: 0,
+            last_folder: 0,
+        };
+        sides.catalog.connection.execute_batch("BEGIN")?;
+        sides
+            .catalog
+            .collect_places("our_places", ours, Extent::Live)?;
+        sides
+            .catalog
+            .collect_places("their_places", theirs, Extent::Live)?;
+        sides.collect_ours()?;
+        sides.collect_theirs()?;
+        sides.catalog.connection.execute_batch("COMMIT")?;
+        Ok(sides)
+    }
+
+    fn collect_ours(&self) -> Result<(), CatalogError> {
+        let connection = &self.catalog.connection;
+        connection.execute_batch(
+            "DROP TABLE IF EXISTS temp.ours;
+             CREATE TEMP TABLE ours (
+                 id INTEGER PRIMARY KEY, folder INTEGER, name BLOB, size INTEGER,
+                 mtime_ns INTEGER, ctime_ns INTEGER, volume INTEGER, ino INTEGER, racy INTEGER,
+                 digest BLOB, probe INTEGER, unread INTEGER, unresolved INTEGER,
+                 rotten INTEGER);",
+        )?;
+        connection.execute(
+            &format!(
+                "INSERT INTO temp.ours (folder, name, size, mtime_ns, ctime_ns, volume, ino, racy,
+                                        digest, probe, unread, unresolved, rotten)
+                 SELECT files.folder, files.name, files.size, files.mtime_ns, files.ctime_ns,
+                        folders.volume, files.ino, files.racy, files.digest, files.probe,
+                        {UNREAD} OR {ROTTEN}, {UNRESOLVED} OR {ROTTEN}, {ROTTEN}
+                   FROM temp.our_places AS places
+                   JOIN files ON files.folder = places.folder
+                   JOIN folders ON folders.id = files.folder
+                  WHERE files.removed_in IS NULL AND files.size > 0
+                    AND files.size BETWEEN ?1 AND ?2
+                  ORDER BY places.rank, files.name"
+            ),
+            self.filter.sizes(),
+        )?;
+        Ok(())
+    }
+
+    /// Only files of a size that the one side has can matter.
+    fn collect_theirs(&self) -> Result<(), CatalogError> {
+        self.catalog.connection.execute_batch(&format!(
+            "DROP TABLE IF EXISTS temp.theirs;
+             CREATE TEMP TABLE theirs (
+                 id INTEGER PRIMARY KEY, folder INTEGER, name BLOB, size INTEGER,
+                 mtime_ns INTEGER, ctime_ns INTEGER, volume INTEGER, ino INTEGER, racy INTEGER,
+                 digest BLOB, probe INTEGER, unread INTEGER, unresolved INTEGER,
+                 rotten INTEGER);
+             INSERT INTO temp.theirs (folder, name, size, mtime_ns, ctime_ns, volume, ino, racy,
+                                      digest, probe, unread, unresolved, rotten)
+             SELECT files.folder, files.name, files.size, files.mtime_ns, files.ctime_ns,
+                    folders.volume, files.ino, files.racy, files.digest, files.probe,
+                    {UNREAD} OR {ROTTEN}, {UNRESOLVED} OR {ROTTEN}, {ROTTEN}
+               FROM temp.their_places AS places
+               JOIN files ON files.folder = places.folder
+               JOIN folders ON folders.id = files.folder
+              WHERE files.removed_in IS NULL AND files.size IN (SELECT size FROM temp.ours)
+                AND files.folder NOT IN (SELECT folder FROM temp.our_places)
+              ORDER BY places.rank, files.name;
+             CREATE INDEX temp.theirs_by_digest ON theirs (digest);
+             CREATE INDEX temp.theirs_by_inode ON theirs (ino, volume);
+             DROP TABLE IF EXISTS temp.their_sizes;
+             CREATE TEMP TABLE their_sizes (
+                 size INTEGER PRIMARY KEY, unread INTEGER, volume INTEGER, ino INTEGER);
+             INSERT INTO temp.their_sizes SELECT size, max(unread), {ONLY_COPY}
+               FROM temp.theirs GROUP BY size;
+             DROP TABLE IF EXISTS temp.their_classes;
+             CREATE TEMP TABLE their_classes (
+                 size INTEGER, probe INTEGER, unresolved INTEGER, volume INTEGER, ino INTEGER,
+                 PRIMARY KEY (size, probe));
+             INSERT INTO temp.their_classes
+             SELECT size, probe, max(unresolved), {ONLY_COPY} FROM temp.theirs
+              WHERE probe IS NOT NULL GROUP BY size, probe;"
+        ))?;
+        Ok(())
+    }
+
+    /// The next files of the one side that pass the filter, by path; empty at
+    /// the end.
+    ///
+    /// In doubt is what [`ReadOnly::undetermined`] would call undetermined if
+    /// the catalog held the file and the other side alone.
+    pub fn next_files(&mut self) -> Result<Vec<SideFile>, CatalogError> {
+        let mut files = Vec::new();
+        while files.is_empty() {
+            let page = self.page()?;
+            if page.is_empty() {
+                break;
+            }
+            for (folder, name, mut file) in page {
+                self.last_file = file.id;
+                let is_wanted =
+                    self.filter
+                        .admits(&self.catalog, &mut self.paths, folder, &name)?;
+                if is_wanted {
+                    file.path = self.path(folder, &name)?;
+                    files.push(file);
+                }
+            }
+        }
+        Ok(files)
+    }
+
+    fn page(&self) -> Result<Vec<(FolderId, OsString, SideFile)>, CatalogError> {
+        let mut statement = self.catalog.connection.prepare_cached(
+            "SELECT ours.id, ours.folder, ours.name, ours.size, ours.mtime_ns, ours.ctime_ns,
+                    ours.ino, ours.racy,
+                    (sizes.size IS NOT NULL AND ours.unread)
+                        OR (classes.size IS NOT NULL AND ours.unresolved),
+                    ifnull(sizes.unread, 0) OR ifnull(classes.unresolved, 0), ours.rotten
+               FROM temp.ours
+               LEFT JOIN temp.their_sizes AS sizes ON sizes.size = ours.size
+                    AND (sizes.ino IS NULL OR sizes.ino IS NOT ours.ino
+                         OR sizes.volume <> ours.volume)
+               LEFT JOIN temp.their_classes AS classes
+                    ON classes.size = ours.size AND classes.probe = ours.probe
+                    AND (classes.ino IS NULL OR classes.ino IS NOT ours.ino
+                         OR classes.volume <> ours.volume)
+              WHERE ours.id > ?1 ORDER BY ours.id LIMIT ?2",
+        )?;
+        let rows = statement.query_map(params![self.last_file, PAGE], |row| {
+            let doubt = match (row.get(8)?, row.get(9)?) {
+                (true, _) => Some(Doubt::NotRead),
+                (false, true) => Some(Doubt::PartnerNotRead),
+                (false, false) => None,
+            };
+            let file = SideFile {
+                id: row.get(0)?,
+                path: PathBuf::new(),
+                state: state(row, 3)?,
+                racy: row.get(7)?,
+                is_rotten: row.get(10)?,
+                doubt,
+            };
+            Ok((FolderId(row.get(1)?), rows::name(row, 2)?, file))
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Files of the other side with the content of `file`, by path, after
+    /// `after`: those with its digest, and other names of the same copy.
+    pub fn matches(
+        &mut self,
+        file: &SideFile,
+        after: Option<&SideMatch>,
+        limit: u32,
+    ) -> Result<Vec<SideMatch>, CatalogError> {
+        let found: Vec<(FolderId, OsString, SideMatch)> = {
+            let mut statement = self.catalog.connection.prepare_cached(
+                "SELECT theirs.id, theirs.folder, theirs.name, theirs.size, theirs.mtime_ns,
+                        theirs.ctime_ns, theirs.ino, theirs.racy, theirs.rotten
+                   FROM temp.ours JOIN temp.theirs ON theirs.digest = ours.digest
+                  WHERE ours.id = ?1 AND theirs.id > ?2
+                  UNION
+                 SELECT theirs.id, theirs.folder, theirs.name, theirs.size, theirs.mtime_ns,
+                        theirs.ctime_ns, theirs.ino, 0, theirs.rotten
+                   FROM temp.ours JOIN temp.theirs
+                        ON theirs.ino = ours.ino AND theirs.volume = ours.volume
+                       AND theirs.size = ours.size AND theirs.mtime_ns = ours.mtime_ns
+                       AND theirs.ctime_ns = ours.ctime_ns
+                  WHERE ours.id = ?1 AND theirs.id > ?2
+                  ORDER BY 1 LIMIT ?3",
+            )?;
+            let after = after.map_or(0, |last| last.id);
+            let rows = statement.query_map(params![file.id, after, limit], |row| {
+                let found = SideMatch {
+                    id: row.get(0)?,
+                    path: PathBuf::new(),
+                    state: state(row, 3)?,
+                    racy: row.get(7)?,
+                    is_rotten: row.get(8)?,
+                };
+                Ok((FolderId(row.get(1)?), rows::name(row, 2)?, found))
+            })?;
+            rows.collect::<Result<_, _>>()?
+        };
+        let whole = |(folder, name, found): (FolderId, OsString, SideMatch)| {
+            let path = self.path(folder, &name)?;
+            Ok(SideMatch { path, ..found })
+        };
+        found.into_iter().map(whole).collect()
+    }
+
+    /// The next folders of the one side, by path; empty at the end.
+    pub fn next_folders(&mut self) -> Result<Vec<SideFolder>, CatalogError> {
+        let page: Vec<(i64, FolderId)> = {
+            let mut statement = self.catalog.connection.prepare_cached(
+                "SELECT rank, folder FROM temp.our_places WHERE rank > ?1 ORDER BY rank LIMIT ?2",
+            )?;
+            let rows = statement.query_map(params![self.last_folder, PAGE], |row| {
+                Ok((row.get(0)?, FolderId(row.get(1)?)))
+            })?;
+            rows.collect::<Result<_, _>>()?
+        };
+        if let Some((rank, _)) = page.last() {
+            self.last_folder = *rank;
+        }
+        page.into_iter()
+            .map(|(_, id)| {
+                Ok(SideFolder {
+                    id,
+                    path: self.path(id, OsStr::new(""))?,
+                    times: self.catalog.folder(id)?.times,
+                })
+            })
+            .collect()
+    }
+
+    /// The catalog, for further questions.
+    pub fn catalog(&self) -> &ReadOnly {
+        &self.catalog
+    }
+
+    fn path(&mut self, folder: FolderId, name: &OsStr) -> Result<PathBuf, CatalogError> {
+        let path = absolute(&self.catalog, &mut self.paths, &self.roots, folder, name)?;
+        // Pushing an empty name leaves a trailing slash.
+        Ok(match name.is_empty() {
+            true => path.components().collect(),
+            false => path,
+        })
+    }
+}
+
+/// Size, mtime, ctime and inode from column `first` on.
+fn state(row: &Row<'_>, first: usize) -> rusqlite::Result<FileState> {
+    Ok(FileState {
+        size: unsigned(row.get(first)?),
+        mtime_ns: row.get(first + 1)?,
+        ctime_ns: row.get(first + 2)?,
+        ino: row
+            .get::<_, Option<i64>>(first + 3)?
+            .map(i64::cast_unsigned),
+    })
+}

@@ -1,0 +1,139 @@
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::*;
+use crate::catalog::testing::{Bed, file};
+
+/// What is known of a file of 20,000 bytes, as SQL that makes it so.
+const KNOWLEDGE: [(&str, &str); 6] = [
+    ("unread", "probe = NULL, digest = NULL, settled_in = NULL"),
+    ("probe 1", "probe = 1, digest = NULL, settled_in = NULL"),
+    ("probe 2", "probe = 2, digest = NULL, settled_in = NULL"),
+    ("settled 1", "probe = 1, digest = NULL, settled_in = 1"),
+    (
+        "digest 1",
+        "probe = 1, digest = zeroblob(32), settled_in = NULL",
+    ),
+    (
+        "digest 2",
+        "probe = 1, digest = randomblob(32), settled_in = NULL",
+    ),
+];
+
+fn sides(bed: &Bed, ours: &str, theirs: &str) -> Sides {
+    let reader = bed.reader();
+    let tops = |path: &str| bed.reader().tops_of(Path::new(path)).unwrap();
+    Sides::build(reader, &tops(ours), &tops(theirs), FileFilter::default()).unwrap()
+}
+
+/// Each file of `ours` with its doubt and its matches.
+fn compare(bed: &Bed, ours: &str, theirs: &str) -> BTreeMap<String, (Option<Doubt>, Vec<String>)> {
+    let mut sides = sides(bed, ours, theirs);
+    let mut found = BTreeMap::new();
+    loop {
+        let page = sides.next_files().unwrap();
+        if page.is_empty() {
+            return found;
+        }
+        for file in page {
+            let matches = sides.matches(&file, None, 10).unwrap();
+            let names = matches.iter().map(|found| found.path.display().to_string());
+            let path = file.path.display().to_string();
+            found.insert(path, (file.doubt, names.collect()));
+        }
+    }
+}
+
+/// Two files alone in a catalog: in doubt exactly when the catalog as a whole
+/// counts them as undetermined.
+#[test]
+fn doubt_is_what_the_catalog_calls_undetermined() {
+    for (mine, ours) in KNOWLEDGE {
+        for (other, theirs) in KNOWLEDGE {
+            let bed = Bed::new();
+            bed.scan("/a", &[file("x", 60_000, 1)]);
+            bed.scan("/b", &[file("y", 60_000, 2)]);
+            for (name, knowledge) in [("x", ours), ("y", theirs)] {
+                bed.sql(&format!(
+                    "UPDATE files SET {knowledge} WHERE name = CAST('{name}' AS BLOB);
+                     UPDATE catalog SET unsettled = 1"
+                ));
+            }
+            let whole = bed.reader().undetermined().unwrap();
+            let (doubt, matches) = &compare(&bed, "/a", "/b")["/a/x"];
+            let is_match = mine == "digest 1" && other == "digest 1";
+            assert_eq!(doubt.is_some(), whole > 0, "{mine} beside {other}");
+            assert_eq!(!matches.is_empty(), is_match, "{mine} beside {other}");
+        }
+    }
+}
+
+#[test]
+fn only_the_other_side_counts() {
+    let bed = Bed::new();
+    bed.scan("/a", &[file("x", 10, 1), file("unread", 20, 2).unread()]);
+    bed.scan("/b", &[file("x", 10, 3), file("d/x", 10, 4)]);
+    bed.scan("/c", &[file("unread", 20, 5).unread()]);
+    let found = compare(&bed, "/a", "/b");
+    assert_eq!(found["/a/x"], (None, vec!["/b/x".into(), "/b/d/x".into()]));
+    assert_eq!(found["/a/unread"], (None, vec![]));
+    let found = compare(&bed, "/a", "/c");
+    assert_eq!(found["/a/x"], (None, vec![]));
+    assert_eq!(found["/a/unread"], (Some(Doubt::NotRead), vec![]));
+}
+
+#[test]
+fn what_lies_below_both_sides_is_no_match() {
+    let bed = Bed::new();
+    bed.scan(
+        "/r",
+        &[file("a/x", 10, 1), file("a/y", 10, 2), file("z", 10, 3)],
+    );
+    let found = compare(&bed, "/r/a", "/r");
+    assert_eq!(found["/r/a/x"].1, ["/r/z"]);
+    assert!(compare(&bed, "/r", "/r/a")["/r/z"].1.is_empty());
+    assert!(compare(&bed, "/r", "/r")["/r/z"].1.is_empty());
+}
+
+#[test]
+fn another_name_of_a_copy_is_a_match_without_a_digest() {
+    let bed = Bed::new();
+    bed.scan("/a", &[file("x", 10, 1).unread()]);
+    bed.scan("/b", &[file("y", 10, 1).unread()]);
+    assert_eq!(
+        compare(&bed, "/a", "/b")["/a/x"],
+        (None, vec!["/b/y".into()])
+    );
+    bed.scan("/b", &[file("z", 10, 2)]);
+    let doubt = compare(&bed, "/a", "/b")["/a/x"].0;
+    assert_eq!(doubt, Some(Doubt::NotRead));
+}
+
+#[test]
+fn a_side_knows_how_it_was_listed() {
+    let bed = Bed::new();
+    let first = bed.scan("/a", &[file("d/x", 10, 1), file("empty", 0, 2)]);
+    bed.scan("/b", &[file("x", 10, 3)]);
+    let listing = sides(&bed, "/a", "/b").our_listing().unwrap();
+    let expected = Listing {
+        folders: 2,
+        unlisted: 0,
+        failed: 0,
+        scans: vec![first],
+        empty: 1,
+    };
+    assert_eq!(listing, expected);
+    bed.sql(
+        "UPDATE folders SET listed_in = NULL WHERE name = CAST('d' AS BLOB);
+         INSERT INTO faults (root, folder, name, scan, step, class, attempts, first_at, last_at,
+                             message, hint)
+         SELECT root, id, x'', 1, 'open folder', 'permanent', 1, 0, 0, '', '' FROM folders
+          WHERE name = CAST('d' AS BLOB);
+         INSERT INTO faults (root, folder, name, scan, step, class, attempts, first_at, last_at,
+                             message, hint)
+         SELECT root, id, CAST('x' AS BLOB), 1, 'open', 'permanent', 1, 0, 0, '', '' FROM folders
+          WHERE name = CAST('d' AS BLOB)",
+    );
+    let listing = sides(&bed, "/a", "/b").our_listing().unwrap();
+    assert_eq!((listing.unlisted, listing.failed), (1, 1));
+}

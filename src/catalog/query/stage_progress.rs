@@ -1,0 +1,163 @@
+//! How far an unfinished scan has come in its stage, derived from the rows:
+//! nothing is counted along for it.
+
+use rusqlite::Connection;
+
+use crate::catalog::LARGE;
+use crate::catalog::runs::{SEVERAL_COPIES, ScanRow, Stage};
+use crate::catalog::store::{CatalogError, ReadOnly, signed, unsigned};
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShareUnit {
+    /// Folders visited, of those known so far.
+    Folders,
+    /// Files with a probe or digest, of those that share their size.
+    Files,
+    /// Bytes of files that are resolved, and of the saved part of large ones, of
+    /// those that share size and probe.
+    Bytes,
+}
+
+impl ShareUnit {
+    /// The word used in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Folders => "folders",
+            Self::Files => "files",
+            Self::Bytes => "bytes",
+        }
+    }
+}
+
+/// How much of a stage is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share {
+    /// What is counted.
+    pub unit: ShareUnit,
+    /// So much is done.
+    pub done: u64,
+    /// Of so much; more than zero.
+    pub total: u64,
+}
+
+/// Which files a scan reads, as far as a share depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wanted {
+    /// Smallest size that is read.
+    pub min_size: Option<u64>,
+    /// Largest size that is read.
+    pub max_size: Option<u64>,
+    /// Every file, not only possible duplicates.
+    pub hash_all: bool,
+}
+
+impl ReadOnly {
+    /// How much of its stage a scan has done; `None` where that cannot be told
+    /// from the catalog: when it adds up, for a retry of single paths, and
+    /// while nothing is known yet.
+    ///
+    /// Listing counts folders of the scan. Probing and hashing work on the
+    /// whole catalog, and so do their figures; they take a pass over all file
+    /// rows.
+    pub fn share(&self, scan: &ScanRow, wanted: &Wanted) -> Result<Option<Share>, CatalogError> {
+        if scan.mode == "retry" {
+            return Ok(None);
+        }
+        let (unit, (done, total)) = match scan.stage {
+            Stage::List => (ShareUnit::Folders, self.visited(scan)?),
+            Stage::Probe => (ShareUnit::Files, probed(&self.connection, wanted)?),
+            Stage::Hash => (ShareUnit::Bytes, hashed(&self.connection, wanted)?),
+            Stage::Settle => return Ok(None),
+        };
+        let (done, total) = (unsigned(done), unsigned(total));
+        Ok((total > 0).then_some(Share { unit, done, total }))
+    }
+
+    fn visited(&self, scan: &ScanRow) -> Result<(i64, i64), CatalogError> {
+        let roots = self.roots()?;
+        let Some(root) = roots.iter().find(|root| root.id == scan.root) else {
+            return Ok((0, 0));
+        };
+        if scan.subpath.as_os_str().is_empty() {
+            return Ok(self.connection.query_row(
+                "SELECT coalesce(sum(visited_in IS ?2), 0), count(*) FROM folders
+                  WHERE root = ?1 AND removed_in IS NULL",
+                [root.id.0, scan.id.0],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )?);
+        }
+        let Some(top) = self.folder_at(&root.path.join(&scan.subpath))? else {
+            return Ok((0, 0));
+        };
+        // UNION, not UNION ALL: a damaged catalog may have rings.
+        Ok(self.connection.query_row(
+            "WITH RECURSIVE below (id) AS (
+                 VALUES (?1)
+                 UNION
+                 SELECT folders.id FROM below JOIN folders ON folders.parent = below.id
+                  WHERE folders.removed_in IS NULL)
+             SELECT coalesce(sum(visited_in IS ?2), 0), count(*)
+               FROM below JOIN folders USING (id)",
+            [top.0, scan.id.0],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )?)
+    }
+}
+
+fn probed(connection: &Connection, wanted: &Wanted) -> rusqlite::Result<(i64, i64)> {
+    sums(
+        connection,
+        wanted,
+        "count(*) AS total, sum(files.digest IS NOT NULL OR files.probe IS NOT NULL) AS done",
+        "true",
+        "files.size",
+    )
+}
+
+fn hashed(connection: &Connection, wanted: &Wanted) -> rusqlite::Result<(i64, i64)> {
+    let resolved = if wanted.hash_all {
+        "files.digest IS NOT NULL"
+    } else {
+        "(files.digest IS NOT NULL OR files.settled_in IS NOT NULL)"
+    };
+    let saved = format!(
+        "(SELECT min(saved.offset, files.size) FROM hash_states AS saved
+           WHERE files.size >= {LARGE} AND saved.folder = files.folder AND saved.name = files.name
+             AND saved.size = files.size AND saved.mtime_ns = files.mtime_ns
+             AND saved.ctime_ns = files.ctime_ns AND saved.ino IS files.ino
+             AND saved.algorithm = (SELECT algorithm FROM catalog))"
+    );
+    let done = format!("CASE WHEN {resolved} THEN files.size ELSE coalesce({saved}, 0) END");
+    sums(
+        connection,
+        wanted,
+        &format!("sum(files.size) AS total, sum({done}) AS done"),
+        "files.probe IS NOT NULL",
+        "files.size, files.probe",
+    )
+}
+
+/// Adds `columns` up over the groups of rows that the scan reads.
+fn sums(
+    connection: &Connection,
+    wanted: &Wanted,
+    columns: &str,
+    condition: &str,
+    group: &str,
+) -> rusqlite::Result<(i64, i64)> {
+    let having = if wanted.hash_all {
+        "true"
+    } else {
+        SEVERAL_COPIES
+    };
+    let sql = format!(
+        "SELECT coalesce(sum(done), 0), coalesce(sum(total), 0) FROM (
+             SELECT {columns} FROM files JOIN folders ON folders.id = files.folder
+              WHERE files.removed_in IS NULL AND {condition} AND files.size BETWEEN ?1 AND ?2
+              GROUP BY {group} HAVING {having})"
+    );
+    let low = signed(wanted.min_size.unwrap_or(1).max(1));
+    let high = wanted.max_size.map_or(i64::MAX, signed);
+    connection.query_row(&sql, [low, high], |row| Ok((row.get(0)?, row.get(1)?)))
+}

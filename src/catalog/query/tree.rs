@@ -1,0 +1,286 @@
+//! All live folders and files, in one pass over each table, for questions
+//! about whole trees.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+
+use rusqlite::Row;
+use rusqlite::types::ValueRef;
+
+use crate::catalog::runs::ROTTEN;
+use crate::catalog::store::{CatalogError, ReadOnly, rows, unsigned};
+use crate::model::{FolderId, RootId, ScanId, VolumeId};
+
+/// A live folder.
+#[derive(Debug, Clone)]
+pub struct TreeFolder {
+    /// Its id.
+    pub id: FolderId,
+    /// The folder above it; `None` for a root.
+    pub parent: Option<FolderId>,
+    /// Its root.
+    pub root: RootId,
+    /// Its name; empty for a root.
+    pub name: OsString,
+    /// The last scan that listed it completely.
+    pub listed_in: Option<ScanId>,
+    /// Whether its rows are what the last look at it found: it was listed, and
+    /// not passed over since as unreadable, offline or out of scope; and it
+    /// was looked at since the folder above it was listed.
+    pub is_current: bool,
+}
+
+/// A live file.
+#[derive(Debug, Clone, Copy)]
+pub struct TreeFile<'a> {
+    /// The folder it lies in.
+    pub folder: FolderId,
+    /// Its name.
+    pub name: &'a OsStr,
+    /// The volume it lies on.
+    pub volume: VolumeId,
+    /// Its size.
+    pub size: u64,
+    /// Its inode, where inode numbers are stable.
+    pub ino: Option<u64>,
+    /// Its modification time.
+    pub mtime_ns: i64,
+    /// The hash of its head and tail, where it is sound.
+    pub probe: Option<i64>,
+    /// Whether it was found different from all others of its size and probe.
+    pub is_settled: bool,
+    /// Its digest; `None` also where the file is known to be rotten, and so
+    /// is not what its digest says.
+    pub digest: Option<&'a [u8]>,
+}
+
+/// A path that could not be dealt with.
+#[derive(Debug, Clone)]
+pub struct TreeFault {
+    /// The folder that failed or holds the file.
+    pub folder: FolderId,
+    /// The file; empty for the folder itself.
+    pub name: OsString,
+    /// The file's size, where it was listed.
+    pub size: Option<u64>,
+}
+
+/// The columns of [`TreeFile`], and whether the file is rotten.
+fn file_columns() -> String {
+    format!(
+        "files.folder, files.name, folders.volume, files.size, files.ino, files.mtime_ns,
+         files.probe, files.settled_in IS NOT NULL, files.digest, {ROTTEN}"
+    )
+}
+
+impl ReadOnly {
+    /// Does `work` on one state of the catalog, whatever a scan writes
+    /// meanwhile. Not to be held while printing: the WAL cannot shrink.
+    pub fn in_snapshot<T, E: From<CatalogError>>(
+        &self,
+        work: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
+        let transaction = self
+            .connection
+            .unchecked_transaction()
+            .map_err(CatalogError::from)?;
+        let result = work()?;
+        transaction.finish().map_err(CatalogError::from)?;
+        Ok(result)
+    }
+
+    /// All live folders.
+    pub fn tree_folders(&self) -> Result<Vec<TreeFolder>, CatalogError> {
+        let mut statement = self.connection.prepare(
+            "SELECT folders.id, folders.parent, folders.root, folders.name, folders.listed_in,
+                    folders.listed_in IS NOT NULL AND folders.listed_in = folders.visited_in
+                    AND folders.visited_in >= coalesce(parents.listed_in, 0)
+               FROM folders LEFT JOIN folders AS parents ON parents.id = folders.parent
+              WHERE folders.removed_in IS NULL",
+        )?;
+        let rows = statement.query_map([], |row| {
+            Ok(TreeFolder {
+                id: FolderId(row.get(0)?),
+                parent: row.get::<_, Option<i64>>(1)?.map(FolderId),
+                root: RootId(row.get(2)?),
+                name: rows::name(row, 3)?,
+                listed_in: row.get::<_, Option<i64>>(4)?.map(ScanId),
+                is_current: row.get(5)?,
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Shows every live file to `visit`, folder after folder, by name.
+    pub fn tree_files<E: From<CatalogError>>(
+        &self,
+        mut visit: impl FnMut(&TreeFile<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        // CROSS JOIN keeps the order of the loops, and so nothing is sorted.
+        let sql = format!(
+            "SELECT {} FROM folders CROSS JOIN files ON files.folder = folders.id
+              WHERE folders.removed_in IS NULL AND files.removed_in IS NULL
+              ORDER BY folders.id, files.name",
+            file_columns()
+        );
+        self.visit_files(&sql, [], &mut visit)
+    }
+
+    /// Shows the live files of one folder to `visit`, by name.
+    pub fn tree_files_of<E: From<CatalogError>>(
+        &self,
+        folder: FolderId,
+        mut visit: impl FnMut(&TreeFile<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let sql = format!(
+            "SELECT {} FROM folders CROSS JOIN files ON files.folder = folders.id
+              WHERE folders.id = ?1 AND files.removed_in IS NULL ORDER BY files.name",
+            file_columns()
+        );
+        self.visit_files(&sql, [folder.0], &mut visit)
+    }
+
+    fn visit_files<E: From<CatalogError>>(
+        &self,
+        sql: &str,
+        parameters: impl rusqlite::Params,
+        visit: &mut impl FnMut(&TreeFile<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut statement = self
+            .connection
+            .prepare_cached(sql)
+            .map_err(CatalogError::from)?;
+        let mut rows = statement.query(parameters).map_err(CatalogError::from)?;
+        while let Some(row) = rows.next().map_err(CatalogError::from)? {
+            visit(&tree_file(row).map_err(CatalogError::from)?)?;
+        }
+        Ok(())
+    }
+
+    /// All paths that could not be dealt with.
+    pub fn tree_faults(&self) -> Result<Vec<TreeFault>, CatalogError> {
+        let mut statement = self.connection.prepare(
+            "SELECT faults.folder, faults.name, files.size
+               FROM faults LEFT JOIN files ON files.folder = faults.folder
+                    AND files.name = faults.name AND files.removed_in IS NULL",
+        )?;
+        let rows = statement.query_map([], |row| {
+            Ok(TreeFault {
+                folder: FolderId(row.get(0)?),
+                name: rows::name(row, 1)?,
+                size: row.get::<_, Option<i64>>(2)?.map(unsigned),
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// The options of every scan, as JSON.
+    pub fn scan_options(&self) -> Result<Vec<(ScanId, String)>, CatalogError> {
+        let mut statement = self.connection.prepare("SELECT id, options FROM scans")?;
+        let rows = statement.query_map([], |row| Ok((ScanId(row.get(0)?), row.get(1)?)))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+}
+
+/// A row as it lies in SQLite's page: nothing is copied. Of the content of a
+/// rotten file nothing is known.
+fn tree_file<'r>(row: &'r Row<'_>) -> rusqlite::Result<TreeFile<'r>> {
+    let is_sound = !row.get::<_, bool>(9)?;
+    Ok(TreeFile {
+        folder: FolderId(row.get(0)?),
+        name: OsStr::from_bytes(row.get_ref(1)?.as_blob()?),
+        volume: VolumeId(row.get::<_, Option<i64>>(2)?.unwrap_or(0)),
+        size: unsigned(row.get(3)?),
+        ino: row.get::<_, Option<i64>>(4)?.map(i64::cast_unsigned),
+        mtime_ns: row.get(5)?,
+        probe: row.get::<_, Option<i64>>(6)?.filter(|_| is_sound),
+        is_settled: row.get(7)?,
+        digest: match row.get_ref(8)? {
+            ValueRef::Blob(digest) if is_sound => Some(digest),
+            _ => None,
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::testing::{Bed, file};
+
+    fn names(bed: &Bed) -> Vec<String> {
+        let mut names = Vec::new();
+        let visit = |file: &TreeFile<'_>| -> Result<(), CatalogError> {
+            names.push(format!("{} {}", file.folder, file.name.display()));
+            Ok(())
+        };
+        bed.reader().tree_files(visit).unwrap();
+        names
+    }
+
+    #[test]
+    fn live_files_come_folder_after_folder() {
+        let bed = Bed::new();
+        bed.scan(
+            "/a",
+            &[
+                file("x/2", 9, 1),
+                file("x/1", 9, 2),
+                file("y", 7, 3).unread(),
+            ],
+        );
+        bed.scan("/b", &[file("z/1", 9, 4), file("gone", 9, 5)]);
+        bed.remove("/b", &[], &["gone"]);
+        let found = names(&bed);
+        assert_eq!(found.len(), 4, "{found:?}");
+        assert!(found.is_sorted(), "{found:?}");
+        let reader = bed.reader();
+        let folder = reader.folder_at("/a/x".as_ref()).unwrap().unwrap();
+        let mut own = Vec::new();
+        let visit = |file: &TreeFile<'_>| -> Result<(), CatalogError> {
+            own.push((file.name.to_owned(), file.digest.map(<[u8]>::len), file.ino));
+            Ok(())
+        };
+        reader.tree_files_of(folder, visit).unwrap();
+        assert_eq!(
+            own,
+            [
+                ("1".into(), Some(32), Some(2)),
+                ("2".into(), Some(32), Some(1))
+            ]
+        );
+    }
+
+    #[test]
+    fn a_folder_is_current_while_the_last_look_listed_it() {
+        let bed = Bed::new();
+        bed.scan("/a", &[file("x/y/1", 9, 1)]);
+        let current = || -> Vec<(OsString, bool)> {
+            let folders = bed.reader().tree_folders().unwrap().into_iter();
+            folders
+                .map(|folder| (folder.name, folder.is_current))
+                .collect()
+        };
+        assert!(current().iter().all(|(_, is_current)| *is_current));
+        let at = |path: &str| bed.reader().folder_at(path.as_ref()).unwrap().unwrap();
+        let (x, y) = (at("/a/x"), at("/a/x/y"));
+        // Looked at again without listing it: unreadable or offline now.
+        bed.sql(&format!(
+            "UPDATE folders SET visited_in = visited_in + 1 WHERE id = {y}"
+        ));
+        assert_eq!(
+            current(),
+            [("".into(), true), ("x".into(), true), ("y".into(), false)]
+        );
+        // Listed again, while what is below was not looked at yet.
+        bed.sql(&format!(
+            "UPDATE folders SET visited_in = 9, listed_in = 9 WHERE id = {x};
+             UPDATE folders SET listed_in = visited_in WHERE id = {y};"
+        ));
+        assert_eq!(
+            current(),
+            [("".into(), true), ("x".into(), true), ("y".into(), false)]
+        );
+        bed.remove("/a", &["x"], &[]);
+        assert_eq!(current().len(), 1);
+    }
+}

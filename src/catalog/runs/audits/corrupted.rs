@@ -1,0 +1,234 @@
+//! Files that are known to be rotten: an audit read something else than their
+//! digests say, under the times that were scanned. Such a file is no proof of
+//! its content until an audit finds it sound, or a scan finds it changed.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+
+use rusqlite::{Connection, Transaction, params};
+
+use crate::catalog::runs::candidates::WorkName;
+use crate::catalog::runs::summary;
+use crate::catalog::store::{CatalogError, ReadOnly, blob, rows};
+use crate::catalog::write::{FileState, WriterHandle};
+use crate::model::{Digest, FolderId, Timestamp};
+
+/// True of a row of `files` that is known to be rotten.
+pub(crate) const ROTTEN: &str = "EXISTS (
+    SELECT 1 FROM rot
+     WHERE rot.folder = files.folder AND rot.name = files.name
+       AND rot.mtime_ns = files.mtime_ns AND rot.ctime_ns = files.ctime_ns
+       AND rot.digest = files.digest)";
+
+/// Marks a name as rotten.
+pub(crate) fn mark(
+    transaction: &Transaction<'_>,
+    now: Timestamp,
+    (folder, name): &WorkName,
+    state: &FileState,
+    digest: &Digest,
+) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached(
+            "INSERT INTO rot (folder, name, found_at, mtime_ns, ctime_ns, digest)
+             SELECT folder, name, ?3, ?4, ?5, ?6 FROM files WHERE folder = ?1 AND name = ?2
+             ON CONFLICT (folder, name) DO UPDATE SET
+                 found_at = excluded.found_at, mtime_ns = excluded.mtime_ns,
+                 ctime_ns = excluded.ctime_ns, digest = excluded.digest",
+        )?
+        .execute(params![
+            folder.0,
+            blob(name),
+            now.0,
+            state.mtime_ns,
+            state.ctime_ns,
+            digest.as_bytes()
+        ])?;
+    summary::forget(transaction)
+}
+
+/// Takes the mark from a name that was found sound, and from the other names
+/// of its copy.
+pub(crate) fn heal(
+    transaction: &Transaction<'_>,
+    (folder, name): &WorkName,
+) -> rusqlite::Result<()> {
+    let healed = transaction
+        .prepare_cached("DELETE FROM rot WHERE folder = ?1 AND name = ?2")?
+        .execute(params![folder.0, blob(name)])?;
+    if healed == 0 {
+        return Ok(());
+    }
+    transaction.execute(
+        "DELETE FROM rot WHERE (folder, name) IN (
+             SELECT rot.folder, rot.name
+               FROM rot JOIN files ON files.folder = rot.folder AND files.name = rot.name
+               JOIN folders ON folders.id = files.folder
+               JOIN files AS sound ON sound.folder = ?1 AND sound.name = ?2
+               JOIN folders AS its ON its.id = sound.folder
+              WHERE files.ino = sound.ino AND folders.volume = its.volume)",
+        params![folder.0, blob(name)],
+    )?;
+    summary::forget(transaction)
+}
+
+/// Takes all marks from the files of a folder, which are to be read anew, and
+/// says how many.
+pub(crate) fn forget(connection: &Connection, folder: FolderId) -> rusqlite::Result<usize> {
+    connection
+        .prepare_cached("DELETE FROM rot WHERE folder = ?1")?
+        .execute([folder.0])
+}
+
+/// Deletes marks that no longer count, since the file has changed.
+pub(crate) fn forget_stale(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute(
+        &format!(
+            "DELETE FROM rot WHERE NOT EXISTS (
+                 SELECT 1 FROM files
+                  WHERE files.folder = rot.folder AND files.name = rot.name AND {ROTTEN})"
+        ),
+        [],
+    )?;
+    Ok(())
+}
+
+/// Marks the other names of rotten copies, wherever they lie: hard links, and
+/// names under another mount point.
+pub(crate) fn spread(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    let any: bool =
+        transaction.query_row("SELECT EXISTS (SELECT 1 FROM rot)", [], |row| row.get(0))?;
+    if !any {
+        return Ok(());
+    }
+    transaction.execute(
+        &format!(
+            "INSERT INTO rot (folder, name, found_at, mtime_ns, ctime_ns, digest)
+             WITH marked AS MATERIALIZED (
+                 SELECT folders.volume AS volume, files.ino AS ino, rot.mtime_ns AS mtime_ns,
+                        rot.ctime_ns AS ctime_ns, rot.digest AS digest,
+                        max(rot.found_at) AS found_at
+                   FROM rot JOIN files ON files.folder = rot.folder AND files.name = rot.name
+                   JOIN folders ON folders.id = files.folder
+                  WHERE files.ino IS NOT NULL AND {ROTTEN}
+                  GROUP BY 1, 2, 3, 4, 5)
+             SELECT files.folder, files.name, marked.found_at, files.mtime_ns, files.ctime_ns,
+                    files.digest
+               FROM files JOIN folders ON folders.id = files.folder
+               JOIN marked ON marked.ino = files.ino AND marked.volume = folders.volume
+                    AND marked.mtime_ns = files.mtime_ns AND marked.ctime_ns = files.ctime_ns
+                    AND marked.digest = files.digest
+              WHERE true
+                 ON CONFLICT (folder, name) DO UPDATE SET
+                    found_at = excluded.found_at, mtime_ns = excluded.mtime_ns,
+                    ctime_ns = excluded.ctime_ns, digest = excluded.digest"
+        ),
+        [],
+    )?;
+    Ok(())
+}
+
+impl WriterHandle {
+    /// Lets all names of a rotten copy be known as rotten.
+    pub fn spread_rot(&self) -> Result<(), CatalogError> {
+        self.run(|transaction| Ok(spread(transaction)?))
+    }
+}
+
+impl ReadOnly {
+    /// The live names that are known to be rotten.
+    pub fn rotten(&self) -> Result<HashSet<(FolderId, OsString)>, CatalogError> {
+        let mut statement = self.connection.prepare(&format!(
+            // CROSS: the few marks are looked up among the files, never all files
+            // among the marks.
+            "SELECT files.folder, files.name
+               FROM rot CROSS JOIN files ON files.folder = rot.folder AND files.name = rot.name
+              WHERE files.removed_in IS NULL AND {ROTTEN}"
+        ))?;
+        let rows =
+            statement.query_map([], |row| Ok((FolderId(row.get(0)?), rows::name(row, 1)?)))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::catalog::runs::audits::{AuditFinding, AuditNote};
+    use crate::catalog::testing::{Bed, file};
+    use crate::catalog::write::Writer;
+
+    fn digest(byte: u8) -> Digest {
+        Digest::from_bytes(&[byte; 32]).unwrap()
+    }
+
+    /// Tells the catalog what an audit found of a file.
+    fn find(bed: &Bed, name: &str, ino: u64, finding: AuditFinding) {
+        let run = bed.open().begin_audit(Path::new("")).unwrap().id;
+        let folder = bed.reader().folder_at(Path::new("/r")).unwrap().unwrap();
+        let writer = Writer::start(bed.open(), 1_000, Duration::from_millis(250)).unwrap();
+        let note = AuditNote {
+            names: vec![(folder, name.into())],
+            state: file(name, 10, ino).state(),
+            finding,
+        };
+        writer.handle().note_audits(run, vec![note]).unwrap();
+        writer.handle().spread_rot().unwrap();
+        writer.finish().unwrap();
+    }
+
+    fn rotten(bed: &Bed) -> Vec<String> {
+        let names = bed.reader().rotten().unwrap().into_iter();
+        let mut names: Vec<_> = names
+            .map(|(folder, name)| format!("{folder} {}", name.display()))
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_mark_holds_for_all_names_until_one_is_sound() {
+        let bed = Bed::new();
+        bed.scan(
+            "/r",
+            &[file("a", 10, 1).content(1), file("b", 10, 2).content(1)],
+        );
+        bed.scan("/s", &[file("link", 10, 1).content(1)]);
+        find(&bed, "a", 1, AuditFinding::Rotten(digest(1)));
+        assert_eq!(rotten(&bed).len(), 2, "{:?}", rotten(&bed));
+        assert_eq!(bed.reader().verify().unwrap(), []);
+        find(&bed, "b", 2, AuditFinding::Sound);
+        assert_eq!(rotten(&bed).len(), 2);
+        find(&bed, "a", 1, AuditFinding::Sound);
+        assert_eq!(rotten(&bed), [""; 0]);
+        assert_eq!(bed.count("rot"), 0);
+    }
+
+    #[test]
+    fn a_mark_is_about_one_state_and_one_digest() {
+        let bed = Bed::new();
+        bed.scan("/r", &[file("a", 10, 1).content(1)]);
+        find(&bed, "a", 1, AuditFinding::Rotten(digest(1)));
+        assert_eq!(rotten(&bed).len(), 1);
+        bed.sql("UPDATE files SET ctime_ns = ctime_ns + 1");
+        assert_eq!(rotten(&bed).len(), 0);
+        bed.sql("UPDATE files SET ctime_ns = ctime_ns - 1, digest = zeroblob(32)");
+        assert_eq!(rotten(&bed).len(), 0);
+        // The next scan that completes sweeps it away.
+        bed.scan("/r", &[]);
+        assert_eq!(bed.count("rot"), 0);
+    }
+
+    #[test]
+    fn what_is_to_be_read_anew_is_not_known_to_be_rotten() {
+        let bed = Bed::new();
+        bed.scan("/r", &[file("a", 10, 1).content(1)]);
+        find(&bed, "a", 1, AuditFinding::Rotten(digest(1)));
+        let top = bed.reader().folder_at(Path::new("/r")).unwrap().unwrap();
+        assert_eq!(bed.open().distrust(top).unwrap(), 1);
+        assert_eq!(bed.count("rot"), 0);
+    }
+}

@@ -1,0 +1,223 @@
+//! Which copies an audit has to read.
+
+use rusqlite::{Connection, Row, ToSql, params};
+
+use super::AuditId;
+use crate::catalog::query::{Extent, FileFilter};
+use crate::catalog::runs::candidates::{WorkCopy, WorkName};
+use crate::catalog::store::{CatalogError, FolderPaths, Pages, ReadOnly, rows, unsigned};
+use crate::catalog::write::FileState;
+use crate::model::{Digest, FolderId, RootId, Timestamp, VolumeId};
+
+/// A copy to read again.
+#[derive(Debug, Clone)]
+pub struct AuditCopy {
+    /// The copy.
+    pub copy: WorkCopy,
+    /// What its content should hash to; `None` where that is to be found out.
+    pub digest: Option<Digest>,
+    /// Whether it was read too shortly after its last change for its times to
+    /// tell a later one.
+    pub racy: bool,
+}
+
+/// Which files are to be read again.
+#[derive(Debug, Clone, Default)]
+pub struct AuditScope {
+    /// The folders.
+    pub tops: Vec<FolderId>,
+    /// Roots whose files can be opened now.
+    pub online: Vec<RootId>,
+    /// Only files that were not audited since.
+    pub before: Option<Timestamp>,
+    /// Also files without a digest.
+    pub baseline: bool,
+}
+
+/// The copies to read again, handed out in the order in which they lie on
+/// their volumes.
+pub struct AuditList {
+    catalog: ReadOnly,
+    paths: FolderPaths,
+    filter: FileFilter,
+    rows: Pages<AuditRow>,
+    /// Copies in all, and bytes in them, before names are filtered.
+    pub copies: u64,
+    /// Bytes in them.
+    pub bytes: u64,
+    /// Files that are left out because they were audited before.
+    pub skipped: u64,
+    /// Files that are left out because their root is offline.
+    pub offline: u64,
+}
+
+struct AuditRow {
+    name: WorkName,
+    volume: VolumeId,
+    state: FileState,
+    digest: Option<Digest>,
+    racy: bool,
+}
+
+/// Live files below the places that an audit may read, with what earlier
+/// audits say about their present state. Empty ones have nothing to rot.
+const IN_SCOPE: &str = "temp.places JOIN files ON files.folder = places.folder
+    JOIN folders ON folders.id = files.folder
+    LEFT JOIN temp.audited_roots AS online ON online.root = folders.root
+    LEFT JOIN audits ON audits.folder = files.folder AND audits.name = files.name
+        AND audits.mtime_ns = files.mtime_ns AND audits.ctime_ns = files.ctime_ns
+   WHERE files.removed_in IS NULL AND files.size > 0 AND files.size BETWEEN ?1 AND ?2
+     AND (files.digest IS NOT NULL OR ?3)";
+
+/// The rows to read, by page.
+const TO_AUDIT: &str =
+    "SELECT id, folder, name, volume, size, mtime_ns, ctime_ns, ino, digest, racy
+       FROM temp.to_audit WHERE id > ?1 ORDER BY id LIMIT ?2";
+
+/// True of a file that was audited before, as far as that matters now. One
+/// that could not be read since is tried, and told, again.
+const DONE: &str = "((audits.run = ?4 OR audits.audited_at >= ?5) AND NOT EXISTS (
+    SELECT 1 FROM faults WHERE faults.folder = files.folder AND faults.name = files.name))";
+
+impl AuditList {
+    /// Collects what an audit has to read.
+    pub fn build(
+        catalog: ReadOnly,
+        run: AuditId,
+        scope: &AuditScope,
+        filter: FileFilter,
+    ) -> Result<Self, CatalogError> {
+        let connection = &catalog.connection;
+        connection.execute_batch("BEGIN")?;
+        make_tables(connection, &scope.online)?;
+        catalog.collect_places("places", &scope.tops, Extent::Live)?;
+        let (low, high) = filter.sizes();
+        let before = scope.before.map_or(i64::MAX, |before| before.0);
+        let values = params![low, high, scope.baseline, run.0, before];
+        collect(connection, values)?;
+        let (skipped, offline) = count_left_out(connection, values)?;
+        let (copies, bytes) = count_copies(connection)?;
+        connection.execute_batch("COMMIT")?;
+        Ok(Self {
+            catalog,
+            paths: FolderPaths::default(),
+            filter,
+            rows: Pages::new(TO_AUDIT, audit_row),
+            copies,
+            bytes,
+            skipped,
+            offline,
+        })
+    }
+
+    /// The next copies, at most `files` of them and not many more than `bytes`
+    /// bytes; empty at the end.
+    pub fn next_batch(&mut self, files: usize, bytes: u64) -> Result<Vec<AuditCopy>, CatalogError> {
+        let mut batch: Vec<AuditCopy> = Vec::new();
+        let mut size = 0;
+        while let Some(row) = self.rows.next(&self.catalog.connection)? {
+            if let Some(last) = batch.last_mut()
+                && row.is_name_of(&last.copy)
+            {
+                last.copy.names.push(row.name);
+                continue;
+            }
+            if batch.len() >= files || size >= bytes {
+                self.rows.put_back(row);
+                break;
+            }
+            let (folder, name) = &row.name;
+            if !self
+                .filter
+                .admits(&self.catalog, &mut self.paths, *folder, name)?
+            {
+                continue;
+            }
+            size += row.state.size;
+            batch.push(AuditCopy {
+                copy: WorkCopy {
+                    names: vec![row.name],
+                    state: row.state,
+                    volume: row.volume,
+                },
+                digest: row.digest,
+                racy: row.racy,
+            });
+        }
+        Ok(batch)
+    }
+}
+
+fn make_tables(connection: &Connection, online: &[RootId]) -> rusqlite::Result<()> {
+    connection.execute_batch(
+        "DROP TABLE IF EXISTS temp.audited_roots;
+         CREATE TEMP TABLE audited_roots (root INTEGER PRIMARY KEY);
+         DROP TABLE IF EXISTS temp.to_audit;
+         CREATE TEMP TABLE to_audit (
+             id INTEGER PRIMARY KEY, volume INTEGER, ino INTEGER, size INTEGER,
+             mtime_ns INTEGER, ctime_ns INTEGER, folder INTEGER, name BLOB, digest BLOB,
+             racy INTEGER);",
+    )?;
+    for root in online {
+        connection.execute("INSERT INTO temp.audited_roots VALUES (?1)", [root.0])?;
+    }
+    Ok(())
+}
+
+/// Puts the names to read into their table, in the order of reading.
+fn collect(connection: &Connection, values: &[&dyn ToSql]) -> rusqlite::Result<()> {
+    let sql = format!(
+        "INSERT INTO temp.to_audit (volume, ino, size, mtime_ns, ctime_ns, folder, name,
+                                    digest, racy)
+         SELECT folders.volume, files.ino, files.size, files.mtime_ns, files.ctime_ns,
+                files.folder, files.name, files.digest, files.racy
+           FROM {IN_SCOPE} AND online.root IS NOT NULL AND {DONE} IS NOT TRUE
+          ORDER BY folders.volume, files.ino, files.folder, files.name"
+    );
+    connection.execute(&sql, values).map(drop)
+}
+
+/// Files that were audited before, and files whose root is offline.
+fn count_left_out(connection: &Connection, values: &[&dyn ToSql]) -> rusqlite::Result<(u64, u64)> {
+    let sql = format!(
+        "SELECT count(*) FILTER (WHERE {DONE} AND online.root IS NOT NULL),
+                count(*) FILTER (WHERE online.root IS NULL)
+           FROM {IN_SCOPE}"
+    );
+    connection.query_row(&sql, values, two_counts)
+}
+
+/// The copies that were collected, and the bytes in them.
+fn count_copies(connection: &Connection) -> rusqlite::Result<(u64, u64)> {
+    connection.query_row(
+        "SELECT count(*), coalesce(sum(size), 0) FROM (
+             SELECT size FROM temp.to_audit GROUP BY volume, ifnull(ino, -id), size)",
+        [],
+        two_counts,
+    )
+}
+
+fn two_counts(row: &Row<'_>) -> rusqlite::Result<(u64, u64)> {
+    Ok((unsigned(row.get(0)?), unsigned(row.get(1)?)))
+}
+
+impl AuditRow {
+    fn is_name_of(&self, copy: &WorkCopy) -> bool {
+        self.state.ino.is_some() && self.volume == copy.volume && self.state == copy.state
+    }
+}
+
+fn audit_row(row: &Row<'_>) -> rusqlite::Result<AuditRow> {
+    Ok(AuditRow {
+        name: (FolderId(row.get(1)?), rows::name(row, 2)?),
+        volume: VolumeId(row.get(3)?),
+        state: FileState {
+            size: unsigned(row.get(4)?),
+            mtime_ns: row.get(5)?,
+            ctime_ns: row.get(6)?,
+            ino: row.get::<_, Option<i64>>(7)?.map(i64::cast_unsigned),
+        },
+        digest: rows::digest(row, 8)?,
+        racy: row.get(9)?,
+    })
+}

@@ -1,0 +1,243 @@
+//! Audits: which files are to be read again, and what came of it. An audit
+//! that was stopped goes on, since every file that was found sound says in
+//! which run that was.
+
+pub(crate) mod corrupted;
+mod list;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use corrupted::ROTTEN;
+
+use std::path::Path;
+
+pub use list::{AuditCopy, AuditList, AuditScope};
+use rusqlite::{OptionalExtension, Transaction, params};
+
+use crate::catalog::query::Extent;
+use crate::catalog::runs::candidates::WorkName;
+use crate::catalog::runs::summary;
+use crate::catalog::store::{CatalogError, Exclusive, ReadOnly, blob, path_blob, unsigned};
+use crate::catalog::write::{Applier, FileOutcome, FileResult, FileState, Record, WriterHandle};
+use crate::model::{Digest, FolderId, Probe, ScanId, Timestamp};
+
+/// A run that was stopped longer ago is begun afresh.
+const STALE_SECONDS: i64 = 30 * 86_400;
+/// Stands for "no scan" where a digest or a fault comes from an audit.
+pub const NO_SCAN: ScanId = ScanId(0);
+
+/// Number of an audit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AuditId(i64);
+
+/// An audit that is under way.
+#[derive(Debug, Clone, Copy)]
+pub struct AuditRun {
+    /// Its number.
+    pub id: AuditId,
+    /// When it was started.
+    pub started: Timestamp,
+    /// Whether it was stopped before, and goes on.
+    pub resumed: bool,
+}
+
+/// How many files have a digest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Coverage {
+    /// Live files.
+    pub files: u64,
+    /// Those with a digest, or empty.
+    pub digested: u64,
+}
+
+/// What reading a copy again showed, for the writer.
+#[derive(Debug)]
+pub struct AuditNote {
+    /// Its names.
+    pub names: Vec<WorkName>,
+    /// The state it was read in.
+    pub state: FileState,
+    /// What it was found to be.
+    pub finding: AuditFinding,
+}
+
+/// What a copy was found to be.
+#[derive(Debug, Clone, Copy)]
+pub enum AuditFinding {
+    /// What its digest says.
+    Sound,
+    /// A digest that was not known before, the probe that goes with it, and
+    /// whether the file was too fresh to trust its times.
+    Made(Digest, Option<Probe>, bool),
+    /// Something else than this digest, which it should have.
+    Rotten(Digest),
+    /// Changed or gone: the next scan says what it is.
+    Moved,
+}
+
+impl Exclusive {
+    /// Begins an audit of a place, or goes on with one that was stopped. The
+    /// empty path stands for everything.
+    pub fn begin_audit(&self, place: &Path) -> Result<AuditRun, CatalogError> {
+        let now = Timestamp::now();
+        let unfinished: Option<(i64, i64)> = self
+            .connection
+            .query_row(
+                "SELECT id, started_at FROM audit_runs
+                  WHERE place = ?1 AND finished_at IS NULL AND started_at > ?2
+                  ORDER BY id DESC LIMIT 1",
+                params![path_blob(place), now.0 - STALE_SECONDS],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )
+            .optional()?;
+        if let Some((id, started)) = unfinished {
+            return Ok(AuditRun {
+                id: AuditId(id),
+                started: Timestamp(started),
+                resumed: true,
+            });
+        }
+        self.connection.execute(
+            "INSERT INTO audit_runs (place, started_at) VALUES (?1, ?2)",
+            params![path_blob(place), now.0],
+        )?;
+        Ok(AuditRun {
+            id: AuditId(self.connection.last_insert_rowid()),
+            started: now,
+            resumed: false,
+        })
+    }
+}
+
+impl WriterHandle {
+    /// Notes what copies were found to be.
+    pub fn note_audits(&self, run: AuditId, notes: Vec<AuditNote>) -> Result<(), CatalogError> {
+        self.run(move |transaction| {
+            let now = Timestamp::now();
+            for note in &notes {
+                store_made(transaction, note)?;
+                for name in &note.names {
+                    store_finding(transaction, run, now, name, note)?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Ends an audit.
+    pub fn finish_audit(&self, run: AuditId) -> Result<(), CatalogError> {
+        self.run(move |transaction| {
+            transaction.execute(
+                "UPDATE audit_runs SET finished_at = ?2 WHERE id = ?1",
+                params![run.0, Timestamp::now().0],
+            )?;
+            Ok(())
+        })
+    }
+}
+
+/// Stores a new digest as a scan would, without a scan to count it for.
+fn store_made(transaction: &Transaction<'_>, note: &AuditNote) -> Result<(), CatalogError> {
+    let AuditFinding::Made(digest, probe, racy) = note.finding else {
+        return Ok(());
+    };
+    let result = |outcome| FileResult {
+        names: note.names.clone(),
+        state: note.state,
+        outcome,
+    };
+    let mut results = Vec::new();
+    if let Some(probe) = probe {
+        results.push(result(FileOutcome::Probed { probe, racy }));
+    }
+    results.push(result(FileOutcome::Digested {
+        digest,
+        compared: None,
+        racy,
+    }));
+    let record = Record::Files {
+        scan: NO_SCAN,
+        bytes_read: 0,
+        results,
+    };
+    Applier::new(transaction, None)?.apply_all(&mut [record])?;
+    summary::forget(transaction)?;
+    Ok(())
+}
+
+/// A file that is not sound has no note: an earlier one would keep it from
+/// being read, and told, again.
+fn store_finding(
+    transaction: &Transaction<'_>,
+    run: AuditId,
+    now: Timestamp,
+    name: &WorkName,
+    note: &AuditNote,
+) -> rusqlite::Result<()> {
+    match &note.finding {
+        AuditFinding::Sound | AuditFinding::Made(..) => {
+            corrupted::heal(transaction, name)?;
+            store_note(transaction, run, now, name, &note.state)
+        }
+        AuditFinding::Rotten(digest) => {
+            drop_note(transaction, name)?;
+            corrupted::mark(transaction, now, name, &note.state, digest)
+        }
+        AuditFinding::Moved => drop_note(transaction, name),
+    }
+}
+
+fn drop_note(transaction: &Transaction<'_>, (folder, name): &WorkName) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached("DELETE FROM audits WHERE folder = ?1 AND name = ?2")?
+        .execute(params![folder.0, blob(name)])?;
+    Ok(())
+}
+
+fn store_note(
+    transaction: &Transaction<'_>,
+    run: AuditId,
+    now: Timestamp,
+    (folder, name): &WorkName,
+    state: &FileState,
+) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached(
+            "INSERT INTO audits (folder, name, run, audited_at, mtime_ns, ctime_ns)
+             SELECT folder, name, ?3, ?4, ?5, ?6 FROM files WHERE folder = ?1 AND name = ?2
+             ON CONFLICT (folder, name) DO UPDATE SET
+                 run = excluded.run, audited_at = excluded.audited_at,
+                 mtime_ns = excluded.mtime_ns, ctime_ns = excluded.ctime_ns",
+        )?
+        .execute(params![
+            folder.0,
+            blob(name),
+            run.0,
+            now.0,
+            state.mtime_ns,
+            state.ctime_ns
+        ])?;
+    // It could be read: an error of an earlier attempt is healed.
+    transaction
+        .prepare_cached("DELETE FROM faults WHERE folder = ?1 AND name = ?2")?
+        .execute(params![folder.0, blob(name)])?;
+    Ok(())
+}
+
+impl ReadOnly {
+    /// How many live files at and below `tops` have a digest.
+    pub fn coverage(&self, tops: &[FolderId]) -> Result<Coverage, CatalogError> {
+        self.collect_places("covered", tops, Extent::Live)?;
+        let (files, digested): (i64, i64) = self.connection.query_row(
+            "SELECT count(*), count(*) FILTER (WHERE files.size = 0 OR files.digest IS NOT NULL)
+               FROM temp.covered JOIN files ON files.folder = covered.folder
+              WHERE files.removed_in IS NULL",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )?;
+        Ok(Coverage {
+            files: unsigned(files),
+            digested: unsigned(digested),
+        })
+    }
+}

@@ -1,0 +1,122 @@
+//! The dead letters: paths that could not be dealt with, for good.
+
+use std::path::PathBuf;
+
+use rusqlite::params;
+
+use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly, rows};
+use crate::model::{FaultId, FolderId, RootId, Timestamp};
+
+/// One dead letter.
+#[derive(Debug, Clone)]
+pub struct FaultEntry {
+    /// Its number, for `retry`.
+    pub id: FaultId,
+    /// The absolute path.
+    pub path: PathBuf,
+    /// The root it lies in.
+    pub root: RootId,
+    /// The folder that failed or holds the file.
+    pub folder: FolderId,
+    /// Whether the folder itself failed, rather than a file in it.
+    pub is_folder: bool,
+    /// What was being done.
+    pub step: String,
+    /// Kind of trouble.
+    pub class: String,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// When it first failed.
+    pub first: Timestamp,
+    /// When it last failed.
+    pub last: Timestamp,
+    /// What the system said.
+    pub message: String,
+    /// What to do about it.
+    pub hint: String,
+    /// Size in the catalog, for a file that was listed.
+    pub size: Option<u64>,
+}
+
+/// How many dead letters share a cause.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FaultCause {
+    /// What was being done.
+    pub step: String,
+    /// What the system said.
+    pub message: String,
+    /// What to do about it.
+    pub hint: String,
+    /// Number of paths.
+    pub count: u64,
+}
+
+impl ReadOnly {
+    /// The dead letters after `after`, in order of their numbers.
+    pub fn faults(&self, after: FaultId, limit: u32) -> Result<Vec<FaultEntry>, CatalogError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT faults.id, roots.path, faults.folder, faults.name, faults.step, faults.class,
+                    faults.attempts, faults.first_at, faults.last_at, faults.message, faults.hint,
+                    files.size, faults.root
+               FROM faults JOIN roots ON roots.id = faults.root
+               LEFT JOIN files ON files.folder = faults.folder AND files.name = faults.name
+              WHERE faults.id > ?1 ORDER BY faults.id LIMIT ?2",
+        )?;
+        let mut paths = FolderPaths::default();
+        let mut found = statement.query(params![after.0, limit])?;
+        let mut entries = Vec::new();
+        while let Some(row) = found.next()? {
+            let folder = FolderId(row.get(2)?);
+            let name = rows::name(row, 3)?;
+            let mut path = rows::path(row, 1)?;
+            path.push(&*paths.get(self, folder)?.1);
+            let is_folder = name.is_empty();
+            if !is_folder {
+                path.push(&name);
+            }
+            // Pushing an empty path leaves a trailing slash.
+            let path = path.components().collect();
+            entries.push(FaultEntry {
+                id: FaultId(row.get(0)?),
+                path,
+                root: RootId(row.get(12)?),
+                folder,
+                is_folder,
+                step: row.get(4)?,
+                class: row.get(5)?,
+                attempts: row.get(6)?,
+                first: Timestamp(row.get(7)?),
+                last: Timestamp(row.get(8)?),
+                message: row.get(9)?,
+                hint: row.get(10)?,
+                size: row.get::<_, Option<i64>>(11)?.map(rows::unsigned),
+            });
+        }
+        Ok(entries)
+    }
+
+    /// The causes of all dead letters, most frequent first.
+    pub fn fault_causes(&self) -> Result<Vec<FaultCause>, CatalogError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT step, message, min(hint), count(*) FROM faults
+              GROUP BY step, message ORDER BY count(*) DESC, step, message",
+        )?;
+        let rows = statement.query_map([], |row| {
+            Ok(FaultCause {
+                step: row.get(0)?,
+                message: row.get(1)?,
+                hint: row.get(2)?,
+                count: rows::unsigned(row.get(3)?),
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Number of dead letters.
+    pub fn fault_count(&self) -> Result<u64, CatalogError> {
+        let count: i64 = self
+            .connection
+            .query_row("SELECT count(*) FROM faults", [], |row| row.get(0))?;
+        Ok(rows::unsigned(count))
+    }
+}

@@ -1,0 +1,246 @@
+//! What a listing compares a folder with, and which folders a resumed or
+//! overflowing listing still has to visit.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+
+use rusqlite::params;
+
+use crate::catalog::store::{CatalogError, ReadOnly, rows, unsigned};
+use crate::catalog::write::{FileState, Signature};
+use crate::model::{FolderId, RootId, ScanId};
+
+/// A file row of one folder.
+#[derive(Debug, Clone, Copy)]
+pub struct KnownFile<'r> {
+    /// Its name.
+    pub name: &'r OsStr,
+    /// The state the row describes.
+    pub state: FileState,
+    /// Whether the state was too fresh to be trusted.
+    pub racy: bool,
+    /// Whether it is flagged removed.
+    pub removed: bool,
+}
+
+/// Some of the names in a folder, in byte order.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NameRange<'n> {
+    /// Names after this one; from the first if `None`.
+    pub after: Option<&'n OsStr>,
+    /// Names up to this one; to the last if `None`.
+    pub until: Option<&'n OsStr>,
+}
+
+/// A subfolder row of one folder.
+#[derive(Debug, Clone)]
+pub struct KnownFolder {
+    /// Its id.
+    pub id: FolderId,
+    /// Its name.
+    pub name: OsString,
+    /// Whether it is flagged removed.
+    pub removed: bool,
+    /// Whether a filesystem was mounted on it.
+    pub mount_point: bool,
+    /// The signature of its files, where it has one.
+    pub signature: Option<Signature>,
+    /// Whether it has live subfolders of its own.
+    pub has_subfolders: bool,
+}
+
+/// A folder's own row.
+#[derive(Debug, Clone, Copy)]
+pub struct FolderRow {
+    /// The (mtime, ctime) it had when it was listed; `None` when it was not,
+    /// or when they were too fresh to compare with.
+    pub times: Option<(i64, i64)>,
+    /// Whether a filesystem was mounted on it.
+    pub mount_point: bool,
+    /// The scan that last looked at it.
+    pub visited_in: Option<ScanId>,
+    /// The signature of its files, where it has one.
+    pub signature: Option<Signature>,
+}
+
+impl ReadOnly {
+    /// Whether the catalog holds any file, removed ones included.
+    pub fn has_files(&self) -> Result<bool, CatalogError> {
+        Ok(self
+            .connection
+            .query_row("SELECT EXISTS (SELECT 1 FROM files)", [], |row| row.get(0))?)
+    }
+
+    /// Shows the file rows of a folder, by name.
+    pub fn files_of(
+        &self,
+        folder: FolderId,
+        range: NameRange<'_>,
+        mut show: impl FnMut(&KnownFile<'_>),
+    ) -> Result<(), CatalogError> {
+        let after = range.after.map_or(&[][..], OsStr::as_bytes);
+        let mut statement;
+        let mut rows = match range.until {
+            None => {
+                statement = self.connection.prepare_cached(
+                    "SELECT name, size, mtime_ns, ctime_ns, ino, racy, removed_in IS NOT NULL
+                       FROM files WHERE folder = ?1 AND name > ?2 ORDER BY name",
+                )?;
+                statement.query(params![folder.0, after])?
+            }
+            Some(until) => {
+                statement = self.connection.prepare_cached(
+                    "SELECT name, size, mtime_ns, ctime_ns, ino, racy, removed_in IS NOT NULL
+                       FROM files WHERE folder = ?1 AND name > ?2 AND name <= ?3 ORDER BY name",
+                )?;
+                statement.query(params![folder.0, after, until.as_bytes()])?
+            }
+        };
+        while let Some(row) = rows.next()? {
+            show(&KnownFile {
+                name: rows::name_ref(row, 0)?,
+                state: FileState {
+                    size: unsigned(row.get(1)?),
+                    mtime_ns: row.get(2)?,
+                    ctime_ns: row.get(3)?,
+                    ino: row.get::<_, Option<i64>>(4)?.map(i64::cast_unsigned),
+                },
+                racy: row.get(5)?,
+                removed: row.get(6)?,
+            });
+        }
+        Ok(())
+    }
+
+    /// The names of all live files and subfolders of a folder.
+    pub fn live_names(&self, folder: FolderId) -> Result<Vec<OsString>, CatalogError> {
+        let folders = self.subfolders_of(folder)?.into_iter();
+        let mut names: Vec<OsString> = folders
+            .filter(|folder| !folder.removed)
+            .map(|folder| folder.name)
+            .collect();
+        self.files_of(folder, NameRange::default(), |file| {
+            if !file.removed {
+                names.push(file.name.to_owned());
+            }
+        })?;
+        Ok(names)
+    }
+
+    /// How many live files of a folder have content.
+    pub fn content_files_of(&self, folder: FolderId) -> Result<u64, CatalogError> {
+        let count: i64 = self
+            .connection
+            .prepare_cached(
+                "SELECT count(*) FROM files WHERE folder = ?1 AND size > 0 AND removed_in IS NULL",
+            )?
+            .query_row([folder.0], |row| row.get(0))?;
+        Ok(unsigned(count))
+    }
+
+    /// The names of the live empty files of a folder.
+    pub fn empty_files_of(&self, folder: FolderId) -> Result<Vec<OsString>, CatalogError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT name FROM files WHERE folder = ?1 AND size = 0 AND removed_in IS NULL",
+        )?;
+        let names = statement.query_map([folder.0], |row| rows::name(row, 0))?;
+        Ok(names.collect::<Result<_, _>>()?)
+    }
+
+    /// The subfolder rows of a folder, by name.
+    pub fn subfolders_of(&self, folder: FolderId) -> Result<Vec<KnownFolder>, CatalogError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT id, name, removed_in IS NOT NULL, mount_point, signature,
+                    EXISTS (SELECT 1 FROM folders AS below
+                             WHERE below.parent = folders.id AND below.removed_in IS NULL)
+               FROM folders WHERE parent = ?1 ORDER BY name",
+        )?;
+        let rows = statement.query_map([folder.0], |row| {
+            Ok(KnownFolder {
+                id: FolderId(row.get(0)?),
+                name: rows::name(row, 1)?,
+                removed: row.get(2)?,
+                mount_point: row.get(3)?,
+                signature: Signature::in_row(row, 4)?,
+                has_subfolders: row.get(5)?,
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Whether something is known to be mounted on a live folder below
+    /// `folder`.
+    pub fn has_mount_point_below(&self, folder: FolderId) -> Result<bool, CatalogError> {
+        Ok(self
+            .connection
+            .prepare_cached(
+                "WITH RECURSIVE below (id, mount_point) AS (
+                     VALUES (?1, 0)
+                     UNION ALL
+                     SELECT folders.id, folders.mount_point
+                       FROM below JOIN folders ON folders.parent = below.id
+                      WHERE folders.removed_in IS NULL)
+                 SELECT EXISTS (SELECT 1 FROM below WHERE mount_point)",
+            )?
+            .query_row([folder.0], |row| row.get(0))?)
+    }
+
+    /// Folders that `scan` has found but not visited: the parent is listed,
+    /// the folder itself is not.
+    pub fn pending_folders(
+        &self,
+        scan: ScanId,
+        root: RootId,
+        limit: u32,
+    ) -> Result<Vec<FolderId>, CatalogError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT folders.id FROM folders JOIN folders AS parents ON parents.id = folders.parent
+              WHERE folders.root = ?2 AND parents.listed_in = ?1
+                AND folders.visited_in IS NOT ?1 AND folders.removed_in IS NULL
+              LIMIT ?3",
+        )?;
+        let rows = statement.query_map(params![scan.0, root.0, limit], |row| {
+            row.get(0).map(FolderId)
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Folders that `scan` has listed, in id order after `after`.
+    pub fn listed_folders(
+        &self,
+        scan: ScanId,
+        root: RootId,
+        after: FolderId,
+        limit: u32,
+    ) -> Result<Vec<FolderId>, CatalogError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT id FROM folders
+              WHERE root = ?2 AND id > ?3 AND listed_in = ?1 AND removed_in IS NULL
+              ORDER BY id LIMIT ?4",
+        )?;
+        let rows = statement.query_map(params![scan.0, root.0, after.0, limit], |row| {
+            row.get(0).map(FolderId)
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// What a folder's own row says.
+    pub fn folder(&self, folder: FolderId) -> Result<FolderRow, CatalogError> {
+        Ok(self
+            .connection
+            .prepare_cached(
+                "SELECT mtime_ns, ctime_ns, mount_point, visited_in, signature
+                   FROM folders WHERE id = ?1",
+            )?
+            .query_row([folder.0], |row| {
+                let mtime: Option<i64> = row.get(0)?;
+                let ctime: Option<i64> = row.get(1)?;
+                Ok(FolderRow {
+                    times: mtime.zip(ctime),
+                    mount_point: row.get(2)?,
+                    visited_in: row.get::<_, Option<i64>>(3)?.map(ScanId),
+                    signature: Signature::in_row(row, 4)?,
+                })
+            })?)
+    }
+}

@@ -1,0 +1,25 @@
+//! What scans and audits need of the catalog: their own rows, the roots, what
+//! is known of a folder, and which files are to be read next.
+
+mod audits;
+mod candidates;
+mod faults;
+mod known;
+mod roots;
+pub(crate) mod scans;
+mod settle;
+pub(crate) mod summary;
+
+pub(crate) use audits::ROTTEN;
+pub use audits::{
+    AuditCopy, AuditFinding, AuditId, AuditList, AuditNote, AuditRun, AuditScope, Coverage, NO_SCAN,
+};
+pub(crate) use candidates::SEVERAL_COPIES;
+pub use candidates::{Candidates, HashClass, Selection, WorkCopy, WorkName};
+pub use faults::{FaultCause, FaultEntry};
+pub use known::{FolderRow, KnownFile, KnownFolder, NameRange};
+pub use roots::{Placement, RootRow, VolumeRow};
+pub use scans::{NewScan, ScanCounters, ScanRow, ScanState, Stage};
+pub use settle::Settled;
+pub(crate) use settle::{UNREAD, UNRESOLVED, count_undetermined, open_classes};
+pub(crate) use summary::forget;

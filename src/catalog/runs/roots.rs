@@ -1,0 +1,497 @@
+//! Roots and volumes: registering them, keeping roots from overlapping,
+//! moving and forgetting them.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+
+use super::summary;
+use crate::catalog::store::{
+    CatalogError, Exclusive, ReadOnly, blob, path_blob, rows, signed, unsigned,
+};
+use crate::model::{FolderId, RootId, ScanId, Timestamp, VolumeId};
+
+/// A filesystem, as the platform layer identified it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VolumeRow {
+    /// Stable name, for instance `uuid:…`.
+    pub identity: String,
+    /// Type of the filesystem.
+    pub fstype: String,
+    /// Whether inode numbers identify files on it.
+    pub stable_inodes: bool,
+}
+
+/// A root as the catalog knows it.
+#[derive(Debug, Clone)]
+pub struct RootRow {
+    /// Its id.
+    pub id: RootId,
+    /// Its absolute path.
+    pub path: PathBuf,
+    /// The folder row of the root itself.
+    pub top: FolderId,
+    /// The volume it was last seen on.
+    pub volume: VolumeRow,
+    /// That volume's id.
+    pub volume_id: VolumeId,
+    /// Whether its last scan followed symbolic links.
+    pub follow: bool,
+    /// Live folders in it.
+    pub folders: u64,
+    /// Live files in it.
+    pub files: u64,
+    /// Bytes in them.
+    pub bytes: u64,
+}
+
+/// Where a path to be scanned lies among the roots.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placement {
+    /// The root.
+    pub root: RootId,
+    /// Path below the root; empty when the root itself is meant.
+    pub subpath: PathBuf,
+    /// The folder row to start from.
+    pub start: FolderId,
+    /// Former roots that now lie inside this one.
+    pub absorbed: Vec<PathBuf>,
+}
+
+const ROOT_SQL: &str = "SELECT roots.id, roots.path, folders.id, volumes.identity, volumes.fstype,
+        volumes.stable_inodes, roots.follow, roots.folders, roots.files, roots.bytes,
+        volumes.id
+   FROM roots
+   JOIN folders ON folders.root = roots.id AND folders.parent IS NULL
+   JOIN volumes ON volumes.id = roots.volume
+  ORDER BY roots.path";
+
+fn root_row(row: &Row<'_>) -> rusqlite::Result<RootRow> {
+    Ok(RootRow {
+        id: RootId(row.get(0)?),
+        path: rows::path(row, 1)?,
+        top: FolderId(row.get(2)?),
+        volume: VolumeRow {
+            identity: row.get(3)?,
+            fstype: row.get(4)?,
+            stable_inodes: row.get(5)?,
+        },
+        volume_id: VolumeId(row.get(10)?),
+        follow: row.get(6)?,
+        folders: unsigned(row.get(7)?),
+        files: unsigned(row.get(8)?),
+        bytes: unsigned(row.get(9)?),
+    })
+}
+
+fn all_roots(connection: &Connection) -> Result<Vec<RootRow>, CatalogError> {
+    let mut statement = connection.prepare_cached(ROOT_SQL)?;
+    let rows = statement.query_map([], root_row)?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+impl ReadOnly {
+    /// All roots, by path.
+    pub fn roots(&self) -> Result<Vec<RootRow>, CatalogError> {
+        all_roots(&self.connection)
+    }
+
+    /// The volumes that roots and folders lie on, and when each was last seen.
+    pub fn volumes(&self) -> Result<Vec<(VolumeRow, Timestamp)>, CatalogError> {
+        let mut statement = self.connection.prepare(
+            "SELECT identity, fstype, stable_inodes, last_seen FROM volumes
+              WHERE id IN (SELECT volume FROM roots UNION SELECT volume FROM folders)
+              ORDER BY identity",
+        )?;
+        let rows = statement.query_map([], |row| {
+            let volume = VolumeRow {
+                identity: row.get(0)?,
+                fstype: row.get(1)?,
+                stable_inodes: row.get(2)?,
+            };
+            Ok((volume, Timestamp(row.get(3)?)))
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// The catalogued folder at an absolute path, live or flagged removed.
+    pub fn folder_at(&self, path: &Path) -> Result<Option<FolderId>, CatalogError> {
+        for root in self.roots()? {
+            if let Ok(below) = path.strip_prefix(&root.path) {
+                return Ok(find_folder(&self.connection, root.top, below)?);
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Exclusive {
+    /// All roots, by path.
+    pub fn roots(&self) -> Result<Vec<RootRow>, CatalogError> {
+        all_roots(&self.connection)
+    }
+
+    /// Registers a volume, or refreshes when it was last seen.
+    pub fn register_volume(&self, volume: &VolumeRow) -> Result<VolumeId, CatalogError> {
+        Ok(upsert_volume(&self.connection, volume)?)
+    }
+
+    /// Finds the root that `path` is or lies in; makes it a root where there
+    /// is none, absorbing roots inside it with everything they know.
+    pub fn place(&mut self, path: &Path, volume: VolumeId) -> Result<Placement, CatalogError> {
+        let roots = self.roots()?;
+        let transaction = self.connection.transaction()?;
+        let placement = match roots.iter().find(|root| path.starts_with(&root.path)) {
+            Some(root) => place_below(&transaction, root, path)?,
+            None => add_root(&transaction, path, volume, &roots)?,
+        };
+        transaction.commit()?;
+        Ok(placement)
+    }
+
+    /// Removes a root and all its rows; returns the number of file rows.
+    pub fn forget(&mut self, path: &Path) -> Result<u64, CatalogError> {
+        let root = self.root_at(path)?.id;
+        let transaction = self.connection.transaction()?;
+        let files = transaction.execute(
+            "DELETE FROM files WHERE folder IN (SELECT id FROM folders WHERE root = ?1)",
+            [root.0],
+        )?;
+        transaction.execute("DELETE FROM faults WHERE root = ?1", [root.0])?;
+        // Children before parents, or each delete would be refused.
+        transaction.execute(
+            "UPDATE folders SET parent = NULL, name = x'' WHERE root = ?1",
+            [root.0],
+        )?;
+        transaction.execute("DELETE FROM folders WHERE root = ?1", [root.0])?;
+        transaction.execute("DELETE FROM roots WHERE id = ?1", [root.0])?;
+        summary::forget(&transaction)?;
+        transaction.commit()?;
+        Ok(files as u64)
+    }
+
+    /// Gives a root another path; nothing is hashed again.
+    pub fn move_root(
+        &mut self,
+        old: &Path,
+        new: &Path,
+        volume: VolumeId,
+    ) -> Result<RootRow, CatalogError> {
+        let root = self.root_at(old)?;
+        for other in self.roots()? {
+            let overlaps = other.path.starts_with(new) || new.starts_with(&other.path);
+            if other.id != root.id && overlaps {
+                return Err(CatalogError::Overlap {
+                    path: new.to_owned(),
+                    root: other.path,
+                });
+            }
+        }
+        self.connection.execute(
+            "UPDATE roots SET path = ?2, volume = ?3 WHERE id = ?1",
+            params![root.id.0, path_blob(new), volume.0],
+        )?;
+        summary::forget(&self.connection)?;
+        self.root_at(new)
+    }
+
+    /// The root at exactly this path.
+    pub fn root_at(&self, path: &Path) -> Result<RootRow, CatalogError> {
+        self.roots()?
+            .into_iter()
+            .find(|root| root.path == path)
+            .ok_or_else(|| CatalogError::NoSuchRoot(path.to_owned()))
+    }
+
+    /// Notes the volume that a root lies on now. Identities without a uuid
+    /// change with every boot; all folders of the root follow, or two names
+    /// of one file, seen in different boots, would count as two copies.
+    pub fn rehome(&mut self, root: RootId, volume: VolumeId) -> Result<(), CatalogError> {
+        let transaction = self.connection.transaction()?;
+        transaction.execute(
+            "UPDATE folders SET volume = ?2
+              WHERE root = ?1 AND volume = (SELECT volume FROM roots WHERE id = ?1)
+                AND volume <> ?2",
+            params![root.0, volume.0],
+        )?;
+        transaction.execute(
+            "UPDATE roots SET volume = ?2 WHERE id = ?1 AND volume <> ?2",
+            params![root.0, volume.0],
+        )?;
+        transaction.commit()?;
+        Ok(())
+    }
+
+    /// Notes whether a root's scans follow links.
+    pub fn set_follow(&self, root: RootId, follow: bool) -> Result<(), CatalogError> {
+        self.connection.execute(
+            "UPDATE roots SET follow = ?2 WHERE id = ?1",
+            params![root.0, follow],
+        )?;
+        Ok(())
+    }
+}
+
+/// Inserts a volume or refreshes the moment it was last seen.
+pub(crate) fn upsert_volume(
+    connection: &Connection,
+    volume: &VolumeRow,
+) -> rusqlite::Result<VolumeId> {
+    connection
+        .prepare_cached(
+            "INSERT INTO volumes (identity, fstype, stable_inodes, last_seen)
+             VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT (identity) DO UPDATE SET
+                 fstype = excluded.fstype, stable_inodes = excluded.stable_inodes,
+                 last_seen = excluded.last_seen
+             RETURNING id",
+        )?
+        .query_row(
+            params![
+                volume.identity,
+                volume.fstype,
+                volume.stable_inodes,
+                Timestamp::now().0
+            ],
+            |row| row.get(0).map(VolumeId),
+        )
+}
+
+fn place_below(
+    transaction: &Transaction<'_>,
+    root: &RootRow,
+    path: &Path,
+) -> Result<Placement, CatalogError> {
+    let subpath = path.strip_prefix(&root.path).unwrap_or(Path::new(""));
+    let start = ensure_folders(transaction, root.id, root.top, subpath)?;
+    Ok(Placement {
+        root: root.id,
+        subpath: subpath.to_owned(),
+        start,
+        absorbed: Vec::new(),
+    })
+}
+
+fn add_root(
+    transaction: &Transaction<'_>,
+    path: &Path,
+    volume: VolumeId,
+    roots: &[RootRow],
+) -> Result<Placement, CatalogError> {
+    let root: RootId = transaction.query_row(
+        "INSERT INTO roots (path, volume, folders, created_at) VALUES (?1, ?2, 1, ?3) RETURNING id",
+        params![path_blob(path), volume.0, Timestamp::now().0],
+        |row| row.get(0).map(RootId),
+    )?;
+    let top = insert_folder(transaction, root, None, OsStr::new(""))?;
+    let mut absorbed = Vec::new();
+    for inner in roots.iter().filter(|other| other.path.starts_with(path)) {
+        absorb(transaction, root, top, path, inner)?;
+        absorbed.push(inner.path.clone());
+    }
+    Ok(Placement {
+        root,
+        subpath: PathBuf::new(),
+        start: top,
+        absorbed,
+    })
+}
+
+/// Hangs a former root into the root that now contains it.
+fn absorb(
+    transaction: &Transaction<'_>,
+    outer: RootId,
+    top: FolderId,
+    outer_path: &Path,
+    inner: &RootRow,
+) -> Result<(), CatalogError> {
+    let below = inner.path.strip_prefix(outer_path).unwrap_or(&inner.path);
+    let parent = match below.parent() {
+        Some(between) => ensure_folders(transaction, outer, top, between)?,
+        None => top,
+    };
+    let name = below.file_name().unwrap_or_default();
+    transaction.execute(
+        "UPDATE folders SET parent = ?2, name = ?3 WHERE id = ?1",
+        params![inner.top.0, parent.0, blob(name)],
+    )?;
+    for table in ["folders", "faults"] {
+        transaction.execute(
+            &format!("UPDATE {table} SET root = ?2 WHERE root = ?1"),
+            params![inner.id.0, outer.0],
+        )?;
+    }
+    transaction.execute(
+        "UPDATE scans SET root = ?2,
+                subpath = CASE length(subpath) WHEN 0 THEN ?3
+                          ELSE CAST(?3 || x'2f' || subpath AS BLOB) END,
+                state = CASE state WHEN 'interrupted' THEN 'superseded' ELSE state END
+         WHERE root = ?1",
+        params![inner.id.0, outer.0, path_blob(below)],
+    )?;
+    transaction.execute(
+        "UPDATE roots SET folders = folders + ?2, files = files + ?3, bytes = bytes + ?4
+         WHERE id = ?1",
+        params![
+            outer.0,
+            signed(inner.folders),
+            signed(inner.files),
+            signed(inner.bytes)
+        ],
+    )?;
+    transaction.execute("DELETE FROM roots WHERE id = ?1", [inner.id.0])?;
+    Ok(())
+}
+
+/// The folder at `below`, with every row on the way created or restored.
+fn ensure_folders(
+    connection: &Connection,
+    root: RootId,
+    top: FolderId,
+    below: &Path,
+) -> rusqlite::Result<FolderId> {
+    let mut folder = top;
+    for name in below {
+        folder = match child(connection, folder, name)? {
+            Some(known) => {
+                restore_folder(connection, root, known)?;
+                known
+            }
+            None => {
+                connection.execute(
+                    "UPDATE roots SET folders = folders + 1 WHERE id = ?1",
+                    [root.0],
+                )?;
+                insert_folder(connection, root, Some(folder), name)?
+            }
+        };
+    }
+    Ok(folder)
+}
+
+/// A folder that is scanned exists, whatever an earlier scan found.
+fn restore_folder(connection: &Connection, root: RootId, folder: FolderId) -> rusqlite::Result<()> {
+    let restored = connection
+        .prepare_cached(
+            "UPDATE folders SET removed_in = NULL WHERE id = ?1 AND removed_in IS NOT NULL",
+        )?
+        .execute([folder.0])?;
+    if restored > 0 {
+        connection.execute(
+            "UPDATE roots SET folders = folders + 1 WHERE id = ?1",
+            [root.0],
+        )?;
+    }
+    Ok(())
+}
+
+/// The folder at `below`, if every step on the way is catalogued.
+fn find_folder(
+    connection: &Connection,
+    top: FolderId,
+    below: &Path,
+) -> rusqlite::Result<Option<FolderId>> {
+    let mut folder = top;
+    for name in below {
+        match child(connection, folder, name)? {
+            Some(known) => folder = known,
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(folder))
+}
+
+fn child(
+    connection: &Connection,
+    parent: FolderId,
+    name: &OsStr,
+) -> rusqlite::Result<Option<FolderId>> {
+    connection
+        .prepare_cached("SELECT id FROM folders WHERE parent = ?1 AND name = ?2")?
+        .query_row(params![parent.0, blob(name)], |row| {
+            row.get(0).map(FolderId)
+        })
+        .optional()
+}
+
+fn insert_folder(
+    connection: &Connection,
+    root: RootId,
+    parent: Option<FolderId>,
+    name: &OsStr,
+) -> rusqlite::Result<FolderId> {
+    // The scan that will list it is not known yet; the next number is close
+    // enough for "first seen".
+    let scan: ScanId =
+        connection.query_row("SELECT coalesce(max(id), 0) + 1 FROM scans", [], |row| {
+            row.get(0).map(ScanId)
+        })?;
+    connection.query_row(
+        "INSERT INTO folders (root, parent, name, first_scan) VALUES (?1, ?2, ?3, ?4) RETURNING id",
+        params![root.0, parent.map(|parent| parent.0), blob(name), scan.0],
+        |row| row.get(0).map(FolderId),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::testing::{Bed, file};
+
+    fn root_paths(bed: &Bed) -> Vec<PathBuf> {
+        let roots = bed.reader().roots().unwrap();
+        roots.into_iter().map(|root| root.path).collect()
+    }
+
+    #[test]
+    fn scanning_a_folder_that_was_removed_restores_it() {
+        let bed = Bed::new();
+        bed.scan("/r", &[file("a/b/x", 10, 1)]);
+        bed.remove("/r", &["a"], &[]);
+        bed.scan("/r/a/b", &[file("x", 10, 1)]);
+        assert_eq!(bed.reader().verify().unwrap(), []);
+        assert_eq!(bed.reader().roots().unwrap()[0].folders, 3);
+    }
+
+    #[test]
+    fn a_root_is_forgotten_with_all_its_rows() {
+        let bed = Bed::new();
+        bed.scan("/r", &[file("a/b/x", 10, 1), file("y", 10, 2)]);
+        bed.scan("/s", &[file("z", 10, 3)]);
+        assert_eq!(bed.open().forget(Path::new("/r")).unwrap(), 2);
+        assert_eq!(root_paths(&bed), [Path::new("/s")]);
+        assert_eq!(bed.paths(), ["/s/z"]);
+        assert_eq!(bed.reader().verify().unwrap(), []);
+        let error = bed.open().forget(Path::new("/r")).unwrap_err().to_string();
+        assert!(error.contains("/r is not a root"), "{error}");
+    }
+
+    #[test]
+    fn a_moved_root_keeps_everything_and_never_overlaps() {
+        let bed = Bed::new();
+        bed.scan("/r", &[file("a/x", 10, 1)]);
+        bed.scan("/s", &[file("z", 10, 3)]);
+        let mut catalog = bed.open();
+        let volume = VolumeId(1);
+        let into = |catalog: &mut Exclusive, new| {
+            catalog.move_root(Path::new("/r"), Path::new(new), volume)
+        };
+        assert!(into(&mut catalog, "/s/in").is_err());
+        assert!(into(&mut catalog, "/").is_err());
+        into(&mut catalog, "/r/deeper").unwrap();
+        drop(catalog);
+        assert_eq!(bed.paths(), ["/r/deeper/a/x", "/s/z"]);
+        assert_eq!(bed.reader().verify().unwrap(), []);
+    }
+
+    #[test]
+    fn an_absorbed_root_keeps_its_rows_and_counters() {
+        let bed = Bed::new();
+        bed.scan("/r/a/b", &[file("x", 10, 1), file("c/y", 5, 2)]);
+        bed.scan("/r", &[file("z", 10, 3)]);
+        assert_eq!(root_paths(&bed), [Path::new("/r")]);
+        assert_eq!(bed.paths(), ["/r/a/b/c/y", "/r/a/b/x", "/r/z"]);
+        assert_eq!(bed.reader().verify().unwrap(), []);
+    }
+}

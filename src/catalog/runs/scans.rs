@@ -1,0 +1,399 @@
+//! The rows of `scans`: one run over one root, with its stage, options and
+//! counters.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::catalog::store::{CatalogError, ReadOnly, path_blob, rows, signed, unsigned};
+use crate::catalog::write::ListingCounts;
+use crate::model::{Algorithm, AsOf, RootId, ScanId, Timestamp, Totals};
+
+/// Declares an enum whose words are stored in the catalog.
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$case_doc:meta])* $case:ident = $word:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum $name { $($(#[$case_doc])* $case),+ }
+
+        impl $name {
+            /// The word stored in the catalog.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$case => $word),+ }
+            }
+
+            fn parse(text: &str) -> Option<Self> {
+                match text { $($word => Some(Self::$case),)+ _ => None }
+            }
+        }
+    };
+}
+
+words!(
+    /// How a scan stands.
+    ScanState {
+        /// A process works on it.
+        Running = "running",
+        /// It can go on.
+        Interrupted = "interrupted",
+        /// It is done.
+        Complete = "complete",
+        /// A later scan started afresh instead of going on with it.
+        Superseded = "superseded",
+    }
+);
+
+words!(
+    /// How far a scan has come.
+    Stage {
+        /// Listing folders.
+        List = "list",
+        /// Hashing heads and tails.
+        Probe = "probe",
+        /// Reading whole files.
+        Hash = "hash",
+        /// Adding up.
+        Settle = "settle",
+    }
+);
+
+/// A scan to be started.
+#[derive(Debug)]
+pub struct NewScan<'a> {
+    /// The root.
+    pub root: RootId,
+    /// Path below the root for a partial scan; empty for the whole root.
+    pub subpath: &'a Path,
+    /// `all`, `folders`, `files` or `retry`.
+    pub mode: &'a str,
+    /// The digest algorithm.
+    pub algorithm: Algorithm,
+    /// The options as JSON.
+    pub options: &'a str,
+}
+
+/// A scan as the catalog knows it.
+#[derive(Debug, Clone)]
+pub struct ScanRow {
+    /// Its number.
+    pub id: ScanId,
+    /// Its root.
+    pub root: RootId,
+    /// Path below the root for a partial scan; empty for the whole root.
+    pub subpath: PathBuf,
+    /// How it stands.
+    pub state: ScanState,
+    /// How far it came.
+    pub stage: Stage,
+    /// `all`, `folders`, `files` or `retry`.
+    pub mode: String,
+    /// The options as JSON.
+    pub options: String,
+    /// What it counted.
+    pub counters: ScanCounters,
+    /// The groups in the whole catalog when it ended.
+    pub totals: Option<Totals>,
+    /// When it started.
+    pub started: Timestamp,
+    /// When it last committed something.
+    pub updated: Timestamp,
+    /// When it ended.
+    pub finished: Option<Timestamp>,
+}
+
+/// What a scan counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ScanCounters {
+    /// Folders listed.
+    pub folders: u64,
+    /// Files seen.
+    pub files: u64,
+    /// Bytes in them.
+    pub bytes: u64,
+    /// Files seen for the first time.
+    pub added: u64,
+    /// Files whose metadata moved.
+    pub changed: u64,
+    /// Those of `changed` where only the ctime moved.
+    pub ctime_only: u64,
+    /// Files that came back.
+    pub restored: u64,
+    /// Files flagged removed.
+    pub removed: u64,
+    /// Copies whose head and tail were hashed.
+    pub probed: u64,
+    /// Copies read whole.
+    pub hashed: u64,
+    /// Bytes read.
+    pub bytes_read: u64,
+    /// Paths that became dead letters.
+    pub faults: u64,
+}
+
+impl ScanCounters {
+    /// Adds the figures of one folder.
+    pub(crate) fn add_listing(&mut self, counts: &ListingCounts) {
+        self.files += counts.files;
+        self.bytes += counts.bytes;
+        self.added += counts.added;
+        self.changed += counts.changed;
+        self.ctime_only += counts.ctime_only;
+        self.restored += counts.restored;
+    }
+
+    pub(crate) fn add_to(&self, connection: &Connection, scan: ScanId) -> rusqlite::Result<()> {
+        connection
+            .prepare_cached(
+                "UPDATE scans SET folders = folders + ?2, files = files + ?3, bytes = bytes + ?4,
+                        added = added + ?5, changed = changed + ?6, ctime_only = ctime_only + ?7,
+                        restored = restored + ?8, removed = removed + ?9, probed = probed + ?10,
+                        hashed = hashed + ?11, bytes_read = bytes_read + ?12,
+                        faults = faults + ?13, updated_at = ?14
+                 WHERE id = ?1",
+            )?
+            .execute(params![
+                scan.0,
+                signed(self.folders),
+                signed(self.files),
+                signed(self.bytes),
+                signed(self.added),
+                signed(self.changed),
+                signed(self.ctime_only),
+                signed(self.restored),
+                signed(self.removed),
+                signed(self.probed),
+                signed(self.hashed),
+                signed(self.bytes_read),
+                signed(self.faults),
+                Timestamp::now().0,
+            ])?;
+        Ok(())
+    }
+
+    /// Adds the figures of another scan.
+    #[must_use]
+    pub fn plus(self, other: &Self) -> Self {
+        Self {
+            folders: self.folders + other.folders,
+            files: self.files + other.files,
+            bytes: self.bytes + other.bytes,
+            added: self.added + other.added,
+            changed: self.changed + other.changed,
+            ctime_only: self.ctime_only + other.ctime_only,
+            restored: self.restored + other.restored,
+            removed: self.removed + other.removed,
+            probed: self.probed + other.probed,
+            hashed: self.hashed + other.hashed,
+            bytes_read: self.bytes_read + other.bytes_read,
+            faults: self.faults + other.faults,
+        }
+    }
+}
+
+const COLUMNS: &str = "id, root, subpath, state, stage, mode, options, folders, files, bytes,
+    added, changed, ctime_only, restored, removed, probed, hashed, bytes_read, faults,
+    groups, copies, reclaimable, undetermined, started_at, updated_at, finished_at";
+
+fn scan_row(row: &Row<'_>) -> rusqlite::Result<ScanRow> {
+    let count = |index| row.get(index).map(unsigned);
+    let groups: Option<i64> = row.get(19)?;
+    let totals = match groups {
+        Some(groups) => Some(Totals {
+            groups: unsigned(groups),
+            copies: count(20)?,
+            reclaimable: count(21)?,
+            undetermined: count(22)?,
+        }),
+        None => None,
+    };
+    Ok(ScanRow {
+        id: ScanId(row.get(0)?),
+        root: RootId(row.get(1)?),
+        subpath: rows::path(row, 2)?,
+        state: rows::word(row, 3, ScanState::parse)?,
+        stage: rows::word(row, 4, Stage::parse)?,
+        mode: row.get(5)?,
+        options: row.get(6)?,
+        counters: ScanCounters {
+            folders: count(7)?,
+            files: count(8)?,
+            bytes: count(9)?,
+            added: count(10)?,
+            changed: count(11)?,
+            ctime_only: count(12)?,
+            restored: count(13)?,
+            removed: count(14)?,
+            probed: count(15)?,
+            hashed: count(16)?,
+            bytes_read: count(17)?,
+            faults: count(18)?,
+        },
+        totals,
+        started: Timestamp(row.get(23)?),
+        updated: Timestamp(row.get(24)?),
+        finished: row.get::<_, Option<i64>>(25)?.map(Timestamp),
+    })
+}
+
+/// Inserts a running scan.
+pub(crate) fn begin(connection: &Connection, scan: &NewScan<'_>) -> rusqlite::Result<ScanId> {
+    let now = Timestamp::now().0;
+    connection.execute(
+        "INSERT INTO scans (root, subpath, state, stage, mode, algorithm, options,
+                            started_at, updated_at)
+         VALUES (?1, ?2, 'running', 'list', ?3, ?4, ?5, ?6, ?6)",
+        params![
+            scan.root.0,
+            path_blob(scan.subpath),
+            scan.mode,
+            scan.algorithm.name(),
+            scan.options,
+            now
+        ],
+    )?;
+    Ok(ScanId(connection.last_insert_rowid()))
+}
+
+/// Moves a scan to another state and stage.
+pub(crate) fn set_state(
+    connection: &Connection,
+    scan: ScanId,
+    state: ScanState,
+    stage: Stage,
+) -> rusqlite::Result<()> {
+    let now = Timestamp::now().0;
+    let finished = (state == ScanState::Complete).then_some(now);
+    connection.execute(
+        "UPDATE scans SET state = ?2, stage = ?3, updated_at = ?4, finished_at = ?5 WHERE id = ?1",
+        params![scan.0, state.name(), stage.name(), now, finished],
+    )?;
+    Ok(())
+}
+
+/// Marks a scan that a fresh one replaces.
+pub(crate) fn supersede(connection: &Connection, scan: ScanId) -> rusqlite::Result<()> {
+    connection.execute(
+        "UPDATE scans SET state = 'superseded' WHERE id = ?1",
+        [scan.0],
+    )?;
+    Ok(())
+}
+
+/// Scans that a killed process left running can only be interrupted ones.
+pub(crate) fn mark_orphans(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute(
+        "UPDATE scans SET state = 'interrupted' WHERE state = 'running'",
+        [],
+    )?;
+    Ok(())
+}
+
+/// Stores the totals of the whole catalog with a scan.
+pub(crate) fn set_totals(
+    connection: &Connection,
+    scan: ScanId,
+    totals: &Totals,
+) -> rusqlite::Result<()> {
+    connection.execute(
+        "UPDATE scans SET groups = ?2, copies = ?3, reclaimable = ?4, undetermined = ?5
+         WHERE id = ?1",
+        params![
+            scan.0,
+            signed(totals.groups),
+            signed(totals.copies),
+            signed(totals.reclaimable),
+            signed(totals.undetermined)
+        ],
+    )?;
+    Ok(())
+}
+
+impl ReadOnly {
+    /// Whether a root was scanned with `--ignore-ctime` since all of it was
+    /// last read again: a digest may belong to an older state of its file.
+    pub fn has_ignored_ctime(&self, root: RootId) -> Result<bool, CatalogError> {
+        Ok(self.connection.query_row(
+            r#"SELECT EXISTS (
+                   SELECT 1 FROM scans
+                    WHERE root = ?1 AND options LIKE '%"ignore_ctime":true%'
+                      AND id > (SELECT coalesce(max(id), 0) FROM scans
+                                 WHERE root = ?1 AND state = 'complete' AND subpath = x''
+                                   AND mode = 'all' AND options LIKE '%"rehash":true%'
+                                   AND options LIKE '%"ignore_ctime":false%'))"#,
+            [root.0],
+            |row| row.get(0),
+        )?)
+    }
+
+    /// The scan with this number.
+    pub fn scan(&self, id: ScanId) -> Result<Option<ScanRow>, CatalogError> {
+        let sql = format!("SELECT {COLUMNS} FROM scans WHERE id = ?1");
+        Ok(self
+            .connection
+            .query_row(&sql, [id.0], scan_row)
+            .optional()?)
+    }
+
+    /// Scans that are neither complete nor superseded, oldest first.
+    pub fn unfinished_scans(&self) -> Result<Vec<ScanRow>, CatalogError> {
+        self.scans_where("state IN ('running', 'interrupted') ORDER BY id")
+    }
+
+    /// The newest scans, newest first.
+    pub fn recent_scans(&self, limit: u32) -> Result<Vec<ScanRow>, CatalogError> {
+        self.scans_where(&format!("true ORDER BY id DESC LIMIT {limit}"))
+    }
+
+    /// The newest scan that counted the groups of the whole catalog.
+    pub fn last_settled_scan(&self) -> Result<Option<ScanRow>, CatalogError> {
+        Ok(self
+            .scans_where("groups IS NOT NULL ORDER BY id DESC LIMIT 1")?
+            .pop())
+    }
+
+    /// The newest complete scan of a whole root.
+    pub fn last_complete_scan(&self, root: RootId) -> Result<Option<ScanRow>, CatalogError> {
+        let condition = format!(
+            "root = {root} AND state = 'complete' AND length(subpath) = 0
+             AND mode IN ('all', 'folders') ORDER BY id DESC LIMIT 1"
+        );
+        Ok(self.scans_where(&condition)?.pop())
+    }
+
+    /// The options of a root's newest scan, as JSON.
+    pub fn last_options(&self, root: RootId) -> Result<Option<String>, CatalogError> {
+        Ok(self
+            .connection
+            .query_row(
+                "SELECT options FROM scans WHERE root = ?1 AND mode <> 'retry'
+                  ORDER BY id DESC LIMIT 1",
+                [root.0],
+                |row| row.get(0),
+            )
+            .optional()?)
+    }
+
+    /// Up to which scan the catalog's answers hold; `None` before the first.
+    pub fn as_of(&self) -> Result<Option<AsOf>, CatalogError> {
+        Ok(self.recent_scans(1)?.pop().map(|scan| AsOf {
+            scan: scan.id,
+            finished: scan.finished,
+        }))
+    }
+
+    /// The catalog's digest algorithm.
+    pub fn algorithm(&self) -> Result<Algorithm, CatalogError> {
+        Ok(self
+            .connection
+            .query_row("SELECT algorithm FROM catalog", [], |row| {
+                rows::algorithm(row, 0)
+            })?)
+    }
+
+    fn scans_where(&self, condition: &str) -> Result<Vec<ScanRow>, CatalogError> {
+        let sql = format!("SELECT {COLUMNS} FROM scans WHERE {condition}");
+        let mut statement = self.connection.prepare(&sql)?;
+        let rows = statement.query_map([], scan_row)?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+}

@@ -1,0 +1,134 @@
+//! The lock that every command changing the catalog holds: `flock` on a side
+//! file, so that it dies with its holder. The catalog itself is never opened
+//! for this, because closing a second descriptor would drop SQLite's locks.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::error::CatalogError;
+
+/// Longer than a look at the holder takes.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Exclusive use of a catalog, for as long as the value lives.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// Takes the lock at once, or names the process that holds it.
+    pub fn take(catalog: &Path, command: &str) -> Result<Self, CatalogError> {
+        let path = lock_path(catalog);
+        let failed = |source| CatalogError::NotWritable {
+            path: catalog.to_owned(),
+            source,
+        };
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(&path)
+            .map_err(failed)?;
+        let mut taken = file.try_lock();
+        if matches!(taken, Err(TryLockError::WouldBlock)) {
+            // Somebody may only be looking whether it is held.
+            std::thread::sleep(LOOK);
+            taken = file.try_lock();
+        }
+        match taken {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(CatalogError::Locked {
+                    path: catalog.to_owned(),
+                    holder: holder(&mut file),
+                });
+            }
+            Err(TryLockError::Error(source)) => return Err(failed(source)),
+        }
+        sign(&mut file, command).map_err(failed)?;
+        Ok(Self { _file: file })
+    }
+
+    /// Who holds the lock of a catalog, if anybody does. An error means that
+    /// this user cannot tell.
+    pub fn holder(catalog: &Path) -> io::Result<Option<String>> {
+        let mut file = match File::open(lock_path(catalog)) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        match file.try_lock_shared() {
+            Ok(()) => Ok(None),
+            Err(TryLockError::WouldBlock) => Ok(Some(holder(&mut file))),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+/// The side file of a catalog.
+pub(crate) fn lock_path(catalog: &Path) -> PathBuf {
+    super::open::with_suffix(catalog, ".lock")
+}
+
+fn sign(file: &mut File, command: &str) -> io::Result<()> {
+    file.set_len(0)?;
+    file.rewind()?;
+    write!(file, "process {} (dupescan {command})", std::process::id())
+}
+
+/// What the holder wrote about itself; it may just be starting.
+fn holder(file: &mut File) -> String {
+    let mut text = String::new();
+    match file.take(200).read_to_string(&mut text) {
+        Ok(read) if read > 0 => text,
+        _ => "another process".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_taker_is_told_who_holds_the_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let catalog = folder.path().join("catalog.db");
+        let first = Lock::take(&catalog, "scan").unwrap();
+        let error = Lock::take(&catalog, "purge").unwrap_err().to_string();
+        assert!(
+            error.contains(&format!("process {} (dupescan scan)", std::process::id())),
+            "{error}"
+        );
+        let holder = Lock::holder(&catalog).unwrap().unwrap();
+        assert!(holder.ends_with("(dupescan scan)"), "{holder}");
+        drop(first);
+        assert_eq!(Lock::holder(&catalog).unwrap(), None);
+        Lock::take(&catalog, "purge").unwrap();
+    }
+
+    #[test]
+    fn a_look_at_the_holder_keeps_nobody_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let catalog = folder.path().join("catalog.db");
+        let holder = Lock::holder(&catalog).unwrap();
+        assert_eq!(holder, None, "no lock was ever taken");
+        drop(Lock::take(&catalog, "scan").unwrap());
+        let taken_beside_a_look = || {
+            let looking = File::open(lock_path(&catalog)).unwrap();
+            looking.try_lock_shared().unwrap();
+            std::thread::scope(|scope| {
+                let taking = scope.spawn(|| Lock::take(&catalog, "scan").is_ok());
+                drop(looking);
+                taking.join().unwrap()
+            })
+        };
+        // On a busy machine a look may take long.
+        assert!((0..5).any(|_| taken_beside_a_look()));
+    }
+}

@@ -1,0 +1,560 @@
+//! Opening the catalog: for exclusive writing or for reading, with the
+//! pragmas that every connection needs.
+
+use std::ffi::OsString;
+use std::fs::{DirBuilder, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+
+use super::error::CatalogError;
+use super::lock::{Lock, lock_path};
+use super::schema;
+use crate::catalog::PROBE_VERSION;
+use crate::catalog::upkeep::{integrity, integrity_beside_files, is_damage};
+use crate::model::{Algorithm, Timestamp};
+
+/// How long a statement waits for another process's short locks.
+pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Catalogs up to this size, about 100,000 files, are checked as a whole before
+/// they are changed.
+const CHECKED_AT_MOST: u64 = 8 << 20;
+/// SQLite 3.51.3 fixed a WAL-reset bug that could corrupt a database.
+const MIN_SQLITE: i32 = 3_051_003;
+/// Bytes that the WAL keeps when it starts over. A long reader can make it
+/// grow further; once that is gone, the file shrinks to this again.
+const WAL_KEPT: i64 = 64 << 20;
+/// Pages in the WAL after which a commit waits for a checkpoint, 128 MiB. The
+/// writer checkpoints by the clock, long before; each checkpoint copies a page
+/// once, however often it was changed.
+const WAL_PAGES: i64 = 16_384;
+
+/// What a power cut may take of what was committed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// What came after the last checkpoint; the catalog stays whole.
+    Normal,
+    /// Nothing: every commit is on the disk before the next begins.
+    Full,
+}
+
+/// The one connection that may change the catalog, together with its lock.
+pub struct Exclusive {
+    pub(crate) connection: Connection,
+    lock: Lock,
+    path: PathBuf,
+}
+
+impl Exclusive {
+    /// Opens the catalog for `command`, creating it (mode 0600) with
+    /// `algorithm` where there is none.
+    pub fn open_or_create(
+        path: &Path,
+        command: &str,
+        algorithm: Algorithm,
+    ) -> Result<Self, CatalogError> {
+        refuse_folder(path)?;
+        create_parent(path)?;
+        let lock = Lock::take(path, command)?;
+        create_private(path)?;
+        Self::open_locked(path, lock, Some(algorithm)).map_err(|error| error.at(path))
+    }
+
+    /// Opens an existing catalog for `command`.
+    pub fn open(path: &Path, command: &str) -> Result<Self, CatalogError> {
+        require(path)?;
+        let lock = Lock::take(path, command)?;
+        Self::open_locked(path, lock, None).map_err(|error| error.at(path))
+    }
+
+    /// Without an algorithm for a new catalog, one without tables is refused.
+    fn open_locked(
+        path: &Path,
+        lock: Lock,
+        algorithm: Option<Algorithm>,
+    ) -> Result<Self, CatalogError> {
+        check_sqlite()?;
+        let mut connection = Connection::open_with_flags(
+            path,
+            OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+        )?;
+        // What an earlier process left in the -wal is written into the file
+        // when the last connection closes: not before the file is known to be
+        // sound.
+        let no_checkpoint = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
+        connection.set_db_config(no_checkpoint, true)?;
+        let found = schema::version(&connection)?;
+        if found == 0 && algorithm.is_none() {
+            return Err(CatalogError::Empty);
+        }
+        refuse_damaged(&connection, path)?;
+        match schema::is_intact(&connection, found) {
+            Ok(true) => {}
+            Ok(false) => return Err(CatalogError::Damaged),
+            Err(error) if is_damage(&error) => return Err(CatalogError::Damaged),
+            Err(error) => return Err(error.into()),
+        }
+        connection.set_db_config(no_checkpoint, false)?;
+        if found == 0 {
+            connection.pragma_update(None, "page_size", 8192)?;
+        }
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        connection.pragma_update(None, "synchronous", "NORMAL")?;
+        connection.pragma_update(None, "journal_size_limit", WAL_KEPT)?;
+        connection.pragma_update(None, "wal_autocheckpoint", WAL_PAGES)?;
+        connection.pragma_update(None, "cache_size", -8192)?;
+        configure(&connection)?;
+        temp_files_beside(&connection, path)?;
+        make_tables(&mut connection, algorithm.unwrap_or(Algorithm::Sha256))?;
+        if found == 0 {
+            // Until the first checkpoint a power cut would leave a database
+            // without tables, which nobody could tell from a foreign one.
+            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+        }
+        Ok(Self {
+            connection,
+            lock,
+            path: path.to_owned(),
+        })
+    }
+
+    /// Where the catalog lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Decides what a power cut may take of what this connection commits.
+    pub fn set_durability(&self, durability: Durability) -> Result<(), CatalogError> {
+        let level = match durability {
+            Durability::Normal => "NORMAL",
+            Durability::Full => "FULL",
+        };
+        Ok(self.connection.pragma_update(None, "synchronous", level)?)
+    }
+
+    /// Another connection to the same file, for reading only.
+    pub fn reader(&self) -> Result<ReadOnly, CatalogError> {
+        ReadOnly::open(&self.path)
+    }
+
+    /// Splits into what the writer thread needs and the lock to keep.
+    pub(crate) fn into_parts(self) -> (Connection, Lock) {
+        (self.connection, self.lock)
+    }
+}
+
+/// A connection that cannot change the catalog.
+pub struct ReadOnly {
+    pub(crate) connection: Connection,
+    path: PathBuf,
+    stopped: Option<Stopped>,
+}
+
+/// Says whether long queries should stop.
+type Stopped = Arc<dyn Fn() -> bool + Send + Sync>;
+
+impl ReadOnly {
+    /// Opens an existing catalog; works while a scan writes to it, and on
+    /// read-only media.
+    pub fn open(path: &Path) -> Result<Self, CatalogError> {
+        let catalog = Self::open_to_check(path)?;
+        catalog.refuse_older().map_err(|error| error.at(path))?;
+        Ok(catalog)
+    }
+
+    /// Opens an existing catalog, of an older version too, to check its file.
+    pub fn open_to_check(path: &Path) -> Result<Self, CatalogError> {
+        require(path)?;
+        Self::try_open(path).map_err(|error| error.at(path))
+    }
+
+    /// Fails where the tables are not those that this program reads.
+    pub(crate) fn refuse_older(&self) -> Result<(), CatalogError> {
+        let (found, known) = (schema::version(&self.connection)?, schema::VERSION);
+        match found == known {
+            true => Ok(()),
+            false => Err(CatalogError::Older { found, known }),
+        }
+    }
+
+    fn try_open(path: &Path) -> Result<Self, CatalogError> {
+        check_sqlite()?;
+        let connection = match open_read_only(path, "mode=ro") {
+            // A read-only folder cannot hold the -shm file. Without a -wal
+            // nothing is missing from the main file, and nobody can write it.
+            Err(CatalogError::Sqlite(error)) if is_cant_open(&error) && !has_wal(path) => {
+                open_read_only(path, "immutable=1")?
+            }
+            other => other?,
+        };
+        if schema::version(&connection)? == 0 {
+            return Err(CatalogError::Empty);
+        }
+        Ok(Self {
+            connection,
+            path: path.to_owned(),
+            stopped: None,
+        })
+    }
+
+    /// Where the catalog lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Another connection to the same catalog, interrupted when this one is.
+    pub(crate) fn sibling(&self) -> Result<Self, CatalogError> {
+        let mut sibling = Self::open(&self.path)?;
+        if let Some(stopped) = &self.stopped {
+            sibling.interrupt_by(Arc::clone(stopped))?;
+        }
+        Ok(sibling)
+    }
+
+    /// Makes long queries stop with an error once `stopped` says so.
+    pub fn interrupt_when<F: Fn() -> bool + Send + Sync + 'static>(
+        &mut self,
+        stopped: F,
+    ) -> Result<(), CatalogError> {
+        self.interrupt_by(Arc::new(stopped))
+    }
+
+    fn interrupt_by(&mut self, stopped: Stopped) -> Result<(), CatalogError> {
+        let asked = Arc::clone(&stopped);
+        self.connection
+            .progress_handler(10_000, Some(move || asked()))?;
+        self.stopped = Some(stopped);
+        Ok(())
+    }
+}
+
+fn open_read_only(path: &Path, mode: &str) -> Result<Connection, CatalogError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_URI
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(file_uri(path, mode), flags)?;
+    connection.pragma_update(None, "cache_size", -1024)?;
+    configure(&connection)?;
+    // On read-only media sorts spill to the system's folder instead.
+    temp_files_beside(&connection, path).ok();
+    // The first read of a WAL catalog needs its -shm: find out now.
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+    Ok(connection)
+}
+
+/// A `file:` URI with every byte outside the unreserved set escaped.
+fn file_uri(path: &Path, mode: &str) -> String {
+    use std::fmt::Write;
+    use std::os::unix::ffi::OsStrExt;
+    let mut uri = "file:".to_owned();
+    for &byte in path.as_os_str().as_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte) {
+            uri.push(char::from(byte));
+        } else {
+            write!(uri, "%{byte:02X}").expect("writing to a String cannot fail");
+        }
+    }
+    uri + "?" + mode
+}
+
+fn configure(connection: &Connection) -> Result<(), CatalogError> {
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "trusted_schema", false)?;
+    // Damaged pages are found when they are read, not when they did harm.
+    connection.pragma_update(None, "cell_size_check", true)?;
+    // Otherwise a statement with a bound range is planned anew for every value.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    Ok(())
+}
+
+/// Sorts spill to disk; beside the catalog there is room, in /tmp often not.
+/// The pragma is deprecated in favour of an environment variable, which a
+/// program with threads cannot set safely.
+fn temp_files_beside(connection: &Connection, path: &Path) -> Result<(), CatalogError> {
+    if let Some(folder) = path
+        .parent()
+        .and_then(Path::to_str)
+        .filter(|f| !f.is_empty())
+    {
+        connection.pragma_update(None, "temp_store_directory", folder)?;
+    }
+    Ok(())
+}
+
+/// Checks a catalog before it is changed, so that a damaged one stays as it
+/// is. All of a small one; of a larger one all tables but `files`, which takes
+/// a hundredth of the time: checking that too would double the time of a
+/// rescan. Damage there shows when a query meets it, or by `dupescan verify`.
+fn refuse_damaged(connection: &Connection, path: &Path) -> Result<(), CatalogError> {
+    let length = |path: PathBuf| std::fs::metadata(path).map_or(0, |file| file.len());
+    let is_small = length(path.to_owned()) + length(with_suffix(path, "-wal")) <= CHECKED_AT_MOST;
+    let complaints = if is_small {
+        integrity(connection)
+    } else {
+        integrity_beside_files(connection)
+    };
+    match complaints {
+        Ok(complaints) if complaints.is_empty() => Ok(()),
+        Err(error) if !is_damage(&error) => Err(error.into()),
+        _ => Err(CatalogError::Damaged),
+    }
+}
+
+/// Brings the tables up to date, and says once which algorithm a new catalog
+/// has. In one transaction, since a kill between the two would leave a catalog
+/// that no command can use.
+fn make_tables(connection: &mut Connection, algorithm: Algorithm) -> Result<(), CatalogError> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    schema::migrate(&transaction)?;
+    // Only where nothing has a digest yet: in place of a lost row this would be
+    // a guess about the algorithm.
+    transaction.execute(
+        "INSERT INTO catalog (id, algorithm, probe_version, unsettled, created_at)
+         SELECT 1, ?1, ?2, 0, ?3 WHERE NOT EXISTS (SELECT 1 FROM files)
+         ON CONFLICT DO NOTHING",
+        (algorithm.name(), PROBE_VERSION, Timestamp::now().0),
+    )?;
+    Ok(transaction.commit()?)
+}
+
+fn check_sqlite() -> Result<(), CatalogError> {
+    if rusqlite::version_number() < MIN_SQLITE {
+        return Err(CatalogError::OldSqlite(rusqlite::version()));
+    }
+    Ok(())
+}
+
+/// SQLite has only an error of the disk for it.
+fn refuse_folder(path: &Path) -> Result<(), CatalogError> {
+    match path.is_dir() {
+        true => Err(CatalogError::Folder(path.to_owned())),
+        false => Ok(()),
+    }
+}
+
+fn require(path: &Path) -> Result<(), CatalogError> {
+    refuse_folder(path)?;
+    match path.try_exists() {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(CatalogError::Missing(path.to_owned())),
+        Err(source) => Err(CatalogError::Io {
+            path: path.to_owned(),
+            source,
+        }),
+    }
+}
+
+fn create_parent(path: &Path) -> Result<(), CatalogError> {
+    let Some(parent) = path.parent().filter(|p| !p.as_os_str().is_empty()) else {
+        return Ok(());
+    };
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(parent)
+        .map_err(|source| CatalogError::Io {
+            path: parent.to_owned(),
+            source,
+        })
+}
+
+/// Creates the file with private permissions before SQLite opens it; SQLite
+/// gives its side files the same.
+fn create_private(path: &Path) -> Result<(), CatalogError> {
+    match OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+    {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(source) => Err(CatalogError::Io {
+            path: path.to_owned(),
+            source,
+        }),
+    }
+}
+
+fn is_cant_open(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly)
+    )
+}
+
+fn has_wal(path: &Path) -> bool {
+    std::fs::metadata(with_suffix(path, "-wal")).is_ok_and(|wal| wal.len() > 0)
+}
+
+/// The files that belong to a catalog; a scan leaves them out.
+pub fn own_files(catalog: &Path) -> [PathBuf; 5] {
+    [
+        catalog.to_owned(),
+        with_suffix(catalog, "-wal"),
+        with_suffix(catalog, "-shm"),
+        with_suffix(catalog, "-journal"),
+        lock_path(catalog),
+    ]
+}
+
+pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(suffix);
+    name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn version_of(path: &Path) -> i32 {
+        schema::version(&ReadOnly::open(path).unwrap().connection).unwrap()
+    }
+
+    #[test]
+    fn a_new_catalog_is_private_and_has_the_current_version() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a b%?#/catalog.db");
+        let catalog = Exclusive::open_or_create(&path, "scan", Algorithm::Blake3).unwrap();
+        assert_eq!(version_of(&path), schema::VERSION);
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        drop(catalog);
+        assert_eq!(version_of(&path), schema::VERSION);
+    }
+
+    #[test]
+    fn a_new_catalog_does_not_depend_on_its_wal() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, copy) = (folder.path().join("a.db"), folder.path().join("b.db"));
+        let _catalog = Exclusive::open_or_create(&path, "scan", Algorithm::Blake3).unwrap();
+        std::fs::copy(&path, &copy).unwrap();
+        assert_eq!(version_of(&copy), schema::VERSION);
+    }
+
+    #[test]
+    fn a_newer_catalog_is_refused_and_stays_byte_identical() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("catalog.db");
+        let catalog = Exclusive::open_or_create(&path, "scan", Algorithm::Sha256).unwrap();
+        catalog
+            .connection
+            .pragma_update(None, "user_version", schema::VERSION + 1)
+            .unwrap();
+        drop(catalog);
+        let before = std::fs::read(&path).unwrap();
+        let error = Exclusive::open(&path, "scan").err().unwrap().to_string();
+        assert!(error.contains("newer dupescan"), "{error}");
+        assert!(ReadOnly::open(&path).is_err());
+        assert_eq!(std::fs::read(&path).unwrap(), before);
+    }
+
+    #[test]
+    fn an_older_catalog_is_brought_up_to_date_and_only_then_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("catalog.db");
+        drop(Exclusive::open_or_create(&path, "scan", Algorithm::Sha256).unwrap());
+        std::fs::remove_file(&path).unwrap();
+        let old = Connection::open(&path).unwrap();
+        schema::make(&old, 3).unwrap();
+        // One file of each length that is treated differently since.
+        old.execute_batch(
+            "INSERT INTO catalog VALUES (1, 'sha256', 1, 0, NULL, 0);
+             INSERT INTO volumes VALUES (1, 'v', 'ext4', 1, 0);
+             INSERT INTO roots (id, path, volume, files, bytes, created_at)
+                 VALUES (1, x'2f61', 1, 3, 176384, 0);
+             INSERT INTO folders (id, root, name, volume, first_scan) VALUES (1, 1, x'', 1, 1);",
+        )
+        .unwrap();
+        for (name, size) in [("a", 16_384), ("b", 60_000), ("c", 100_000)] {
+            old.execute(
+                "INSERT INTO files (folder, name, size, allocated, mtime_ns, ctime_ns, ino, nlink,
+                                    first_scan, probe)
+                 VALUES (1, CAST(?1 AS BLOB), ?2, 0, 0, 0, ?2, 1, 1, 5)",
+                (name, size),
+            )
+            .unwrap();
+        }
+        drop(old);
+        let error = ReadOnly::open(&path).err().unwrap().to_string();
+        assert!(error.contains("brings it up to date"), "{error}");
+        drop(Exclusive::open(&path, "scan").unwrap());
+        let reader = ReadOnly::open(&path).unwrap();
+        let probed: String = reader
+            .connection
+            .query_row(
+                "SELECT group_concat(CAST(name AS TEXT)) FROM files WHERE probe IS NOT NULL",
+                [],
+                |row| row.get(0),
+            )
+            .unwrap();
+        assert_eq!(
+            probed, "a,c",
+            "only those that are probed otherwise now lose it"
+        );
+        assert_eq!(reader.settled().unwrap(), crate::catalog::runs::Settled::No);
+    }
+
+    #[test]
+    fn a_foreign_database_and_a_text_file_are_refused_untouched() {
+        let folder = tempfile::tempdir().unwrap();
+        let foreign = folder.path().join("foreign.db");
+        Connection::open(&foreign)
+            .unwrap()
+            .execute_batch("CREATE TABLE t (x)")
+            .unwrap();
+        let text = folder.path().join("notes.txt");
+        std::fs::write(
+            &text,
+            "not a database, but long enough to look at".repeat(30),
+        )
+        .unwrap();
+        for path in [foreign, text] {
+            let before = std::fs::read(&path).unwrap();
+            assert!(Exclusive::open_or_create(&path, "scan", Algorithm::Sha256).is_err());
+            assert!(ReadOnly::open(&path).is_err());
+            assert_eq!(std::fs::read(&path).unwrap(), before, "{path:?}");
+        }
+    }
+
+    #[test]
+    fn durability_reaches_sqlite() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("catalog.db");
+        let catalog = Exclusive::open_or_create(&path, "scan", Algorithm::Sha256).unwrap();
+        let synchronous = || -> i64 {
+            let level = catalog
+                .connection
+                .pragma_query_value(None, "synchronous", |row| row.get(0));
+            level.unwrap()
+        };
+        assert_eq!(synchronous(), 1);
+        catalog.set_durability(Durability::Full).unwrap();
+        assert_eq!(synchronous(), 2);
+        catalog.set_durability(Durability::Normal).unwrap();
+        assert_eq!(synchronous(), 1);
+    }
+
+    #[test]
+    fn readers_cannot_write() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("catalog.db");
+        let catalog = Exclusive::open_or_create(&path, "scan", Algorithm::Sha256).unwrap();
+        let reader = catalog.reader().unwrap();
+        assert!(
+            reader
+                .connection
+                .execute("DELETE FROM catalog", [])
+                .is_err()
+        );
+    }
+}

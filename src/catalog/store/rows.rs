@@ -1,0 +1,96 @@
+//! Conversions between Rust values and column values: names are BLOBs, sizes
+//! saturate, inode numbers keep their bit pattern.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use rusqlite::Row;
+use rusqlite::types::Type;
+
+use crate::model::{Algorithm, Digest};
+
+/// The bytes of a name, to be bound as a BLOB.
+pub(crate) fn blob(name: &OsStr) -> &[u8] {
+    name.as_bytes()
+}
+
+/// The bytes of a path, to be bound as a BLOB.
+pub(crate) fn path_blob(path: &Path) -> &[u8] {
+    path.as_os_str().as_bytes()
+}
+
+/// Column `index` as a name. One that would lead out of its folder was not
+/// written by dupescan and is refused.
+pub(crate) fn name(row: &Row<'_>, index: usize) -> rusqlite::Result<OsString> {
+    name_ref(row, index).map(OsStr::to_owned)
+}
+
+/// [`name`] without a copy.
+pub(crate) fn name_ref<'r>(row: &'r Row<'_>, index: usize) -> rusqlite::Result<&'r OsStr> {
+    let name = row.get_ref(index)?.as_blob().map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(index, Type::Blob, Box::new(error))
+    })?;
+    if name.contains(&b'/') || name.contains(&0) || name == b"." || name == b".." {
+        let reason = format!(
+            "{:?} is no name: run `dupescan verify`",
+            OsStr::from_bytes(name)
+        );
+        return Err(rusqlite::Error::FromSqlConversionFailure(
+            index,
+            Type::Blob,
+            reason.into(),
+        ));
+    }
+    Ok(OsStr::from_bytes(name))
+}
+
+/// Column `index` as a digest.
+pub(crate) fn digest(row: &Row<'_>, index: usize) -> rusqlite::Result<Option<Digest>> {
+    Ok(digest_bytes(row, index)?.and_then(Digest::from_bytes))
+}
+
+/// Column `index` as a path.
+pub(crate) fn path(row: &Row<'_>, index: usize) -> rusqlite::Result<PathBuf> {
+    let path: Vec<u8> = row.get(index)?;
+    Ok(PathBuf::from(OsString::from_vec(path)))
+}
+
+/// A size or count as SQLite stores it.
+pub(crate) fn signed(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+/// A column that a CHECK keeps non-negative.
+pub(crate) fn unsigned(value: i64) -> u64 {
+    u64::try_from(value).unwrap_or(0)
+}
+
+/// Column `index` as the bytes of a digest, without copying them.
+pub(crate) fn digest_bytes<'a>(
+    row: &'a Row<'_>,
+    index: usize,
+) -> rusqlite::Result<Option<&'a [u8]>> {
+    Ok(row.get_ref(index)?.as_blob_or_null()?)
+}
+
+/// Column `index` as a word of an enumeration.
+pub(crate) fn word<T>(
+    row: &Row<'_>,
+    index: usize,
+    parse: impl FnOnce(&str) -> Option<T>,
+) -> rusqlite::Result<T> {
+    let text: String = row.get(index)?;
+    parse(&text).ok_or_else(|| {
+        rusqlite::Error::FromSqlConversionFailure(
+            index,
+            rusqlite::types::Type::Text,
+            format!("unknown word {text:?}").into(),
+        )
+    })
+}
+
+/// Column `index` as an algorithm.
+pub(crate) fn algorithm(row: &Row<'_>, index: usize) -> rusqlite::Result<Algorithm> {
+    word(row, index, |text| text.parse().ok())
+}

@@ -1,0 +1,267 @@
+//! Checking the catalog: SQLite's own checks, then what must be true of its
+//! rows. Nothing here writes.
+
+#[cfg(test)]
+mod tests;
+
+use std::path::{Component, Path, PathBuf};
+
+use rusqlite::{Connection, ErrorCode};
+
+use crate::catalog::PROBE_VERSION;
+use crate::catalog::runs::count_undetermined;
+use crate::catalog::store::{CatalogError, ReadOnly, rows};
+use crate::catalog::upkeep::rules::rules;
+use crate::catalog::write::signature;
+use crate::model::RootId;
+
+/// Most lines taken over from SQLite's integrity check.
+const MOST_LINES: u32 = 20;
+
+/// Something that is wrong with the catalog.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// What is wrong.
+    pub sentence: String,
+    /// Whether [`Exclusive::repair`](crate::catalog::store::Exclusive::repair) mends it.
+    pub mendable: bool,
+}
+
+impl Problem {
+    fn mendable(sentence: String) -> Self {
+        Self {
+            sentence,
+            mendable: true,
+        }
+    }
+
+    fn beyond_repair(sentence: String) -> Self {
+        Self {
+            sentence,
+            mendable: false,
+        }
+    }
+}
+
+impl ReadOnly {
+    /// Checks the whole catalog as of one moment; nothing found means it is
+    /// sound. Damage that SQLite meets on the way is a problem, not an error.
+    pub fn verify(&self) -> Result<Vec<Problem>, CatalogError> {
+        // A scan may be writing: counters and rows must come from one snapshot.
+        let snapshot = self.connection.unchecked_transaction()?;
+        match self.examine(&snapshot) {
+            Err(CatalogError::Sqlite(error)) if is_damage(&error) => {
+                Ok(vec![Problem::beyond_repair(format!(
+                    "SQLite cannot read all of it: {error}"
+                ))])
+            }
+            other => other,
+        }
+    }
+
+    fn examine(&self, snapshot: &Connection) -> Result<Vec<Problem>, CatalogError> {
+        let broken = integrity(snapshot)?;
+        if !broken.is_empty() {
+            // Rows read from a damaged file would only raise false alarms.
+            return Ok(broken.into_iter().map(Problem::beyond_repair).collect());
+        }
+        self.refuse_older()?;
+        examine_rows(snapshot)
+    }
+}
+
+fn examine_rows(connection: &Connection) -> Result<Vec<Problem>, CatalogError> {
+    let mut problems = header(connection)?;
+    if !problems.is_empty() {
+        return Ok(problems);
+    }
+    problems.extend(references(connection)?.into_iter().map(Problem::mendable));
+    problems.extend(roots(connection)?);
+    for rule in rules() {
+        problems.extend(rule.broken_rows(connection)?.map(|rows| Problem {
+            sentence: rule.sentence(rows),
+            mendable: rule.mend.is_some(),
+        }));
+    }
+    problems.extend(signature::wrong(connection)?.map(Problem::mendable));
+    problems.extend(unsettled(connection)?.map(Problem::mendable));
+    for wrong in miscounted(connection)? {
+        problems.push(Problem::mendable(wrong.sentence()));
+    }
+    Ok(problems)
+}
+
+/// Whether an error means that the file itself is broken.
+pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+    )
+}
+
+/// What SQLite's own check complains about; empty when it is content. CHECK
+/// constraints are among the rules, which can be mended.
+pub(crate) fn integrity(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    complaints(connection, &format!("PRAGMA integrity_check({MOST_LINES})"))
+}
+
+/// The same for every table but `files`, which is most of a large catalog.
+pub(crate) fn integrity_beside_files(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let mut statement = connection
+        .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'files'")?;
+    let tables = statement.query_map([], |row| row.get::<_, String>(0))?;
+    let mut found = Vec::new();
+    for table in tables {
+        let quoted = table?.replace('"', "\"\"");
+        found.append(&mut complaints(
+            connection,
+            &format!("PRAGMA quick_check(\"{quoted}\")"),
+        )?);
+    }
+    Ok(found)
+}
+
+fn complaints(connection: &Connection, check: &str) -> rusqlite::Result<Vec<String>> {
+    let mut statement = connection.prepare(check)?;
+    let lines = statement.query_map([], |row| row.get::<_, String>(0))?;
+    let lines: Vec<String> = lines.collect::<Result<_, _>>()?;
+    Ok(lines
+        .into_iter()
+        .filter(|line| line != "ok" && !line.starts_with("CHECK constraint failed"))
+        .map(|line| format!("SQLite's integrity check: {}", line.replace('\n', " ")))
+        .collect())
+}
+
+/// The one row about the whole catalog.
+fn header(connection: &Connection) -> rusqlite::Result<Vec<Problem>> {
+    let (rows, version): (i64, Option<i64>) = connection.query_row(
+        "SELECT count(*), max(probe_version) FROM catalog",
+        [],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )?;
+    let mut problems = Vec::new();
+    if rows != 1 {
+        problems.push(format!("the table `catalog` has {rows} rows instead of 1"));
+    } else if version != Some(PROBE_VERSION) {
+        problems.push(format!(
+            "probes have version {}, and this dupescan knows version {PROBE_VERSION}",
+            version.unwrap_or(0)
+        ));
+    }
+    Ok(problems.into_iter().map(Problem::beyond_repair).collect())
+}
+
+/// Rows that point to rows which do not exist, by table.
+pub(crate) fn references(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let mut statement = connection.prepare(
+        "SELECT \"table\", \"parent\", count(*) FROM pragma_foreign_key_check
+          GROUP BY 1, 2 ORDER BY 1, 2",
+    )?;
+    let found = statement.query_map([], |row| {
+        let (table, parent): (String, String) = (row.get(0)?, row.get(1)?);
+        let count: i64 = row.get(2)?;
+        Ok(format!(
+            "rows of `{table}` that point to a missing row of `{parent}`: {count}"
+        ))
+    })?;
+    found.collect()
+}
+
+/// Where the roots lie, and whether each has its top folder.
+fn roots(connection: &Connection) -> rusqlite::Result<Vec<Problem>> {
+    let mut statement = connection.prepare(
+        "SELECT path, (SELECT count(*) FROM folders WHERE root = roots.id AND parent IS NULL)
+           FROM roots ORDER BY path",
+    )?;
+    let found = statement.query_map([], |row| Ok((rows::path(row, 0)?, row.get(1)?)))?;
+    let found: Vec<(PathBuf, i64)> = found.collect::<Result<_, _>>()?;
+    let mut problems = Vec::new();
+    for (at, (path, tops)) in found.iter().enumerate() {
+        let name = path.display();
+        if *tops == 0 {
+            problems.push(Problem::mendable(format!(
+                "the root {name} has no top folder"
+            )));
+        } else if *tops > 1 {
+            let sentence = format!("the root {name} has {tops} top folders instead of 1");
+            problems.push(Problem::beyond_repair(sentence));
+        }
+        if !is_plain(path) {
+            let sentence = format!("the root {name} is not a plain absolute path");
+            problems.push(Problem::beyond_repair(sentence));
+        }
+        for (inner, _) in found.iter().skip(at + 1) {
+            if inner.starts_with(path) {
+                problems.push(Problem::beyond_repair(format!(
+                    "the root {} lies inside the root {name}",
+                    inner.display()
+                )));
+            }
+        }
+    }
+    Ok(problems)
+}
+
+fn is_plain(path: &Path) -> bool {
+    path.is_absolute()
+        && path
+            .components()
+            .all(|part| matches!(part, Component::RootDir | Component::Normal(_)))
+}
+
+/// A shortcut that says everything is known when it is not.
+pub(crate) fn unsettled(connection: &Connection) -> Result<Option<String>, CatalogError> {
+    let claims: bool =
+        connection.query_row("SELECT NOT unsettled FROM catalog", [], |row| row.get(0))?;
+    if !claims {
+        return Ok(None);
+    }
+    let open = count_undetermined(connection)?;
+    Ok((open > 0).then(|| format!("files undetermined in a catalog that claims none are: {open}")))
+}
+
+/// A root whose counters are not what its rows add up to.
+pub(crate) struct Miscount {
+    pub(crate) root: RootId,
+    path: PathBuf,
+    said: [i64; 3],
+    pub(crate) counted: [i64; 3],
+}
+
+impl Miscount {
+    fn sentence(&self) -> String {
+        let [folders, files, bytes] = self.said;
+        let [true_folders, true_files, true_bytes] = self.counted;
+        format!(
+            "the root {} counts {folders} folders, {files} files and {bytes} bytes, \
+             but holds {true_folders}, {true_files} and {true_bytes}",
+            self.path.display()
+        )
+    }
+}
+
+/// The roots whose counters are wrong.
+pub(crate) fn miscounted(connection: &Connection) -> rusqlite::Result<Vec<Miscount>> {
+    let mut statement = connection.prepare(
+        "SELECT id, path, folders, files, bytes,
+                (SELECT count(*) FROM folders WHERE root = roots.id AND removed_in IS NULL),
+                (SELECT count(*) FROM folders JOIN files ON files.folder = folders.id
+                  WHERE folders.root = roots.id AND files.removed_in IS NULL),
+                (SELECT coalesce(sum(size), 0) FROM folders JOIN files ON files.folder = folders.id
+                  WHERE folders.root = roots.id AND files.removed_in IS NULL)
+           FROM roots ORDER BY path",
+    )?;
+    let found = statement.query_map([], |row| {
+        Ok(Miscount {
+            root: RootId(row.get(0)?),
+            path: rows::path(row, 1)?,
+            said: [row.get(2)?, row.get(3)?, row.get(4)?],
+            counted: [row.get(5)?, row.get(6)?, row.get(7)?],
+        })
+    })?;
+    let found: Vec<Miscount> = found.collect::<Result<_, _>>()?;
+    Ok(found
+        .into_iter()
+        .filter(|root| root.said != root.counted)
+        .collect())
+}

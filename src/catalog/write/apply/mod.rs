@@ -1,0 +1,264 @@
+//! Turns a batch of records into rows, inside the writer's transaction.
+
+pub(crate) mod absences;
+mod listing;
+mod results;
+
+use rusqlite::{CachedStatement, Connection, Transaction, params};
+
+use crate::catalog::query::RunningCount;
+use crate::catalog::runs::{ScanCounters, ScanState, scans, summary};
+use crate::catalog::store::{blob, signed, unsigned};
+use crate::catalog::write::records::{FaultRecord, FolderListing, Record};
+use crate::model::{FolderId, RootId, ScanId, Timestamp};
+
+/// Applies records to one transaction.
+pub(crate) struct Applier<'t> {
+    transaction: &'t Transaction<'t>,
+    /// Held for the whole batch: looking a statement up costs as much as
+    /// inserting a row does.
+    insert_file: CachedStatement<'t>,
+    update_file: CachedStatement<'t>,
+    learned: results::Statements<'t>,
+    /// Whether there is any fault that a success could clear.
+    has_faults: bool,
+    /// Follows what happens to rows, where it can.
+    count: Option<&'t mut RunningCount>,
+    sums: Sums,
+}
+
+impl<'t> Applier<'t> {
+    /// Begins a batch.
+    pub(crate) fn new(
+        transaction: &'t Transaction<'t>,
+        count: Option<&'t mut RunningCount>,
+    ) -> rusqlite::Result<Self> {
+        Ok(Self {
+            transaction,
+            insert_file: transaction.prepare_cached(listing::INSERT_FILE)?,
+            update_file: transaction.prepare_cached(listing::UPDATE_FILE)?,
+            learned: results::Statements::new(transaction)?,
+            has_faults: transaction
+                .prepare_cached("SELECT EXISTS (SELECT 1 FROM faults)")?
+                .query_row([], |row| row.get(0))?,
+            count,
+            sums: Sums::default(),
+        })
+    }
+
+    /// Applies the records of a batch, where that changes nothing else in the
+    /// order of the rows that they touch: inserts become appends, and a page is
+    /// fetched once for all its rows.
+    pub(crate) fn apply_all(mut self, records: &mut [Record]) -> rusqlite::Result<()> {
+        for run in records.chunk_by_mut(may_change_places) {
+            if let [Record::Files { .. }, ..] = run {
+                self.apply_results(run)?;
+                continue;
+            }
+            // A new folder's id is higher than its parent's, whose record
+            // makes the folder's row.
+            run.sort_by_key(|record| listed(record).map(|listing| listing.files.folder));
+            run.iter().try_for_each(|record| self.apply(record))?;
+        }
+        self.sums.write(self.transaction)
+    }
+
+    fn apply(&mut self, record: &Record) -> rusqlite::Result<()> {
+        match record {
+            Record::Listed(listing) => self.apply_listing(listing),
+            Record::Part(part, volume) => {
+                self.spoil_count();
+                self.transaction
+                    .prepare_cached("UPDATE folders SET volume = ?2 WHERE id = ?1")?
+                    .execute(params![part.folder.0, volume.0])?;
+                self.apply_part(part)
+            }
+            Record::Visited { folder, scan } => visit(self.transaction, *folder, *scan),
+            files @ Record::Files { .. } => self.apply_results(std::slice::from_ref(files)),
+            Record::Fault(fault) => self.apply_fault(fault),
+            Record::Stage { scan, stage } => {
+                scans::set_state(self.transaction, *scan, ScanState::Running, *stage)
+            }
+        }
+    }
+
+    /// Something happens to rows that the count does not follow.
+    fn spoil_count(&mut self) {
+        if let Some(count) = &mut self.count {
+            count.spoil();
+        }
+    }
+
+    /// Flags a live file removed; returns the size it had.
+    fn remove_file(
+        &mut self,
+        scan: ScanId,
+        folder: FolderId,
+        name: &[u8],
+    ) -> rusqlite::Result<Option<u64>> {
+        self.spoil_count();
+        self.clear_fault(folder, name)?;
+        let mut statement = self.transaction.prepare_cached(
+            "UPDATE files SET removed_in = ?3
+             WHERE folder = ?1 AND name = ?2 AND removed_in IS NULL RETURNING size",
+        )?;
+        let mut rows = statement.query(params![folder.0, name, scan.0])?;
+        match rows.next()? {
+            Some(row) => row.get(0).map(|size| Some(unsigned(size))),
+            None => Ok(None),
+        }
+    }
+
+    fn apply_fault(&mut self, record: &FaultRecord) -> rusqlite::Result<()> {
+        let fault = &record.fault;
+        self.has_faults = true;
+        self.transaction
+            .prepare_cached(
+                "INSERT INTO faults (root, folder, name, scan, step, class, errno, attempts,
+                                     first_at, last_at, message, hint)
+                 VALUES ((SELECT root FROM folders WHERE id = ?1), ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,
+                         ?9, ?10, ?11)
+                 ON CONFLICT (folder, name) DO UPDATE SET
+                     scan = excluded.scan, step = excluded.step, class = excluded.class,
+                     errno = excluded.errno, attempts = faults.attempts + excluded.attempts,
+                     last_at = excluded.last_at, message = excluded.message, hint = excluded.hint",
+            )?
+            .execute(params![
+                record.folder.0,
+                blob(&record.name),
+                record.scan.0,
+                fault.step.name(),
+                fault.class.name(),
+                fault.errno,
+                record.attempts,
+                record.first_at.0,
+                Timestamp::now().0,
+                fault.message,
+                fault.hint(),
+            ])?;
+        if record.name.is_empty() {
+            visit(self.transaction, record.folder, record.scan)?;
+        }
+        self.sums.scan(record.scan).faults += 1;
+        Ok(())
+    }
+
+    fn clear_fault(&self, folder: FolderId, name: &[u8]) -> rusqlite::Result<()> {
+        if self.has_faults {
+            self.transaction
+                .prepare_cached("DELETE FROM faults WHERE folder = ?1 AND name = ?2")?
+                .execute(params![folder.0, name])?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether two records may be applied in any order.
+fn may_change_places(one: &Record, other: &Record) -> bool {
+    match (one, other) {
+        // Results about one file stay in their order, see there.
+        (Record::Files { .. }, Record::Files { .. }) => true,
+        _ => listed(one).is_some() && listed(other).is_some(),
+    }
+}
+
+/// The listing in a record that may change places with others.
+fn listed(record: &Record) -> Option<&FolderListing> {
+    match record {
+        Record::Listed(listing) if listing.is_independent() => Some(listing),
+        _ => None,
+    }
+}
+
+fn visit(connection: &Connection, folder: FolderId, scan: ScanId) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("UPDATE folders SET visited_in = ?2 WHERE id = ?1")?
+        .execute(params![folder.0, scan.0])?;
+    Ok(())
+}
+
+/// A folder and all folders below it, flagged ones included.
+pub(crate) fn subtree(connection: &Connection, top: FolderId) -> rusqlite::Result<Vec<FolderId>> {
+    connection
+        .prepare_cached(
+            "WITH RECURSIVE below (id) AS (
+                 VALUES (?1)
+                 UNION ALL
+                 SELECT folders.id FROM below JOIN folders ON folders.parent = below.id
+             )
+             SELECT id FROM below",
+        )?
+        .query_map([top.0], |row| row.get(0).map(FolderId))?
+        .collect()
+}
+
+/// Sums that would cost one row update per record; written once per
+/// transaction instead.
+#[derive(Debug, Default)]
+struct Sums {
+    // A transaction is about a few scans and roots, and every row is counted:
+    // looking through a list is faster than hashing.
+    scans: Vec<(ScanId, ScanCounters)>,
+    roots: Vec<(RootId, RootDelta)>,
+    unsettled: bool,
+    has_regrouped: bool,
+}
+
+/// How the live contents of a root moved.
+#[derive(Debug, Default, Clone, Copy)]
+struct RootDelta {
+    folders: i64,
+    files: i64,
+    bytes: i64,
+}
+
+/// The sums of one scan or root.
+fn sum_of<K: PartialEq, V: Default>(sums: &mut Vec<(K, V)>, of: K) -> &mut V {
+    let at = sums.iter().position(|(key, _)| *key == of);
+    let at = at.unwrap_or_else(|| {
+        sums.push((of, V::default()));
+        sums.len() - 1
+    });
+    &mut sums[at].1
+}
+
+impl Sums {
+    fn scan(&mut self, scan: ScanId) -> &mut ScanCounters {
+        sum_of(&mut self.scans, scan)
+    }
+
+    fn root(&mut self, root: RootId) -> &mut RootDelta {
+        sum_of(&mut self.roots, root)
+    }
+
+    fn count_removed(&mut self, scan: ScanId, root: RootId, gone: Option<u64>) {
+        if let Some(size) = gone {
+            self.has_regrouped = true;
+            self.scan(scan).removed += 1;
+            let delta = self.root(root);
+            delta.files -= 1;
+            delta.bytes -= signed(size);
+        }
+    }
+
+    fn write(self, connection: &Connection) -> rusqlite::Result<()> {
+        for (scan, counters) in self.scans {
+            counters.add_to(connection, scan)?;
+        }
+        for (root, delta) in self.roots {
+            connection
+                .prepare_cached(
+                    "UPDATE roots SET folders = folders + ?2, files = files + ?3, bytes = bytes + ?4
+                     WHERE id = ?1",
+                )?
+                .execute(params![root.0, delta.folders, delta.files, delta.bytes])?;
+        }
+        if self.has_regrouped {
+            summary::forget(connection)?;
+        }
+        if self.unsettled {
+            connection.execute("UPDATE catalog SET unsettled = 1 WHERE unsettled = 0", [])?;
+        }
+        Ok(())
+    }
+}

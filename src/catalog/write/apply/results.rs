@@ -1,0 +1,206 @@
+//! What reading files showed, stored on rows that are still in the state it
+//! was learned from.
+
+use rusqlite::{CachedStatement, Connection, params};
+
+use super::Applier;
+use crate::catalog::LARGE;
+use crate::catalog::store::{blob, signed};
+use crate::catalog::write::records::{FileOutcome, FileResult, Record};
+use crate::catalog::write::{hash_states, signature};
+use crate::model::{FolderId, RootId, ScanId};
+
+/// What is learned is stored by compare-and-set: only on a row that is still in
+/// the state it was learned from.
+macro_rules! store {
+    ($columns:literal) => {
+        concat!(
+            "UPDATE files SET ",
+            $columns,
+            " WHERE folder = ?1 AND name = ?2 AND size = ?3 AND mtime_ns = ?4
+                AND ctime_ns = ?5 AND ino IS ?6"
+        )
+    };
+}
+
+const PROBED: &str = store!("probe = ?7, racy = racy | ?8");
+const DIGESTED: &str =
+    store!("digest = ?7, compared = ?8, racy = racy | ?9, hashed_in = ?10, settled_in = NULL");
+const SETTLED: &str = store!("settled_in = ?7, racy = racy | ?8");
+
+/// The statements that results need, held for a whole batch.
+pub(crate) struct Statements<'t> {
+    probed: CachedStatement<'t>,
+    digested: CachedStatement<'t>,
+    settled: CachedStatement<'t>,
+}
+
+impl<'t> Statements<'t> {
+    pub(crate) fn new(connection: &'t Connection) -> rusqlite::Result<Self> {
+        Ok(Self {
+            probed: connection.prepare_cached(PROBED)?,
+            digested: connection.prepare_cached(DIGESTED)?,
+            settled: connection.prepare_cached(SETTLED)?,
+        })
+    }
+}
+
+impl Applier<'_> {
+    /// Applies what these records say of files, in the order of the files. Of
+    /// one file the order stays: what was learned last holds.
+    pub(crate) fn apply_results(&mut self, records: &[Record]) -> rusqlite::Result<()> {
+        let mut all = Vec::new();
+        for record in records {
+            if let Record::Files {
+                scan,
+                bytes_read,
+                results,
+            } = record
+            {
+                self.sums.scan(*scan).bytes_read += bytes_read;
+                all.extend(results.iter().map(|result| (*scan, result)));
+            }
+        }
+        all.sort_by(|(_, one), (_, other)| one.names.first().cmp(&other.names.first()));
+        all.into_iter()
+            .try_for_each(|(scan, result)| self.apply_result(scan, result))
+    }
+
+    fn apply_result(&mut self, scan: ScanId, result: &FileResult) -> rusqlite::Result<()> {
+        for (folder, name) in &result.names {
+            let name = blob(name);
+            match &result.outcome {
+                FileOutcome::Vanished => {
+                    if let Some(root) = root_of(self.transaction, *folder)? {
+                        let gone = self.remove_file(scan, *folder, name)?;
+                        signature::forget(self.transaction, *folder)?;
+                        self.sums.count_removed(scan, root, gone);
+                    }
+                }
+                FileOutcome::Partly(partly) => {
+                    hash_states::save(self.transaction, *folder, name, &result.state, partly)?;
+                }
+                FileOutcome::Changed(_) => self.change_file(*folder, name, result)?,
+                learned => self.store(scan, *folder, name, result, learned)?,
+            }
+        }
+        match &result.outcome {
+            FileOutcome::Probed { .. } => self.sums.scan(scan).probed += 1,
+            FileOutcome::Digested { .. } | FileOutcome::Settled { .. } => {
+                self.sums.scan(scan).hashed += 1;
+            }
+            FileOutcome::Partly(_) | FileOutcome::Changed(_) | FileOutcome::Vanished => {}
+        }
+        Ok(())
+    }
+
+    /// Stores what was learned, where the row is still in the state it was
+    /// learned from.
+    fn store(
+        &mut self,
+        scan: ScanId,
+        folder: FolderId,
+        name: &[u8],
+        result: &FileResult,
+        learned: &FileOutcome,
+    ) -> rusqlite::Result<()> {
+        let state = &result.state;
+        let (size, mtime, ctime) = (signed(state.size), state.mtime_ns, state.ctime_ns);
+        let ino = state.ino.map(u64::cast_signed);
+        let statements = &mut self.learned;
+        let stored = match learned {
+            FileOutcome::Probed { probe, racy } => statements.probed.execute(params![
+                folder.0, name, size, mtime, ctime, ino, probe.0, racy
+            ])?,
+            FileOutcome::Digested {
+                digest,
+                compared,
+                racy,
+            } => statements.digested.execute(params![
+                folder.0,
+                name,
+                size,
+                mtime,
+                ctime,
+                ino,
+                digest.as_bytes(),
+                compared,
+                racy,
+                scan.0
+            ])?,
+            FileOutcome::Settled { racy } => statements.settled.execute(params![
+                folder.0, name, size, mtime, ctime, ino, scan.0, racy
+            ])?,
+            FileOutcome::Partly(_) | FileOutcome::Changed(_) | FileOutcome::Vanished => 0,
+        };
+        if let Some(count) = &mut self.count {
+            match stored {
+                1 => count.learned(state.size, state.ino, learned),
+                _ => count.spoil(),
+            }
+        }
+        if learned.is_racy() {
+            signature::forget(self.transaction, folder)?;
+        }
+        if state.size >= LARGE {
+            hash_states::forget(self.transaction, folder, name)?;
+        }
+        self.clear_fault(folder, name)
+    }
+
+    /// Replaces the metadata of a row that is still in the state the reader
+    /// expected, and forgets what belonged to that state.
+    fn change_file(
+        &mut self,
+        folder: FolderId,
+        name: &[u8],
+        result: &FileResult,
+    ) -> rusqlite::Result<()> {
+        let FileOutcome::Changed(meta) = &result.outcome else {
+            return Ok(());
+        };
+        self.spoil_count();
+        let state = &result.state;
+        let changed = self
+            .transaction
+            .prepare_cached(
+                "UPDATE files SET size = ?7, allocated = ?8, mtime_ns = ?9, ctime_ns = ?10,
+                        ino = CASE WHEN ino IS NULL THEN NULL ELSE ?11 END, nlink = ?12,
+                        probe = NULL, digest = NULL, compared = NULL, settled_in = NULL,
+                        hashed_in = NULL, racy = 0
+                 WHERE folder = ?1 AND name = ?2 AND size = ?3 AND mtime_ns = ?4
+                   AND ctime_ns = ?5 AND ino IS ?6 AND removed_in IS NULL",
+            )?
+            .execute(params![
+                folder.0,
+                name,
+                signed(state.size),
+                state.mtime_ns,
+                state.ctime_ns,
+                state.ino.map(u64::cast_signed),
+                signed(meta.size),
+                signed(meta.allocated),
+                meta.mtime_ns,
+                meta.ctime_ns,
+                meta.ino.cast_signed(),
+                signed(meta.nlink),
+            ])?;
+        if changed > 0 {
+            self.sums.unsettled = true;
+            signature::forget(self.transaction, folder)?;
+            if let Some(root) = root_of(self.transaction, folder)? {
+                self.sums.root(root).bytes += signed(meta.size) - signed(state.size);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn root_of(connection: &Connection, folder: FolderId) -> rusqlite::Result<Option<RootId>> {
+    let mut statement = connection.prepare_cached("SELECT root FROM folders WHERE id = ?1")?;
+    let mut rows = statement.query([folder.0])?;
+    match rows.next()? {
+        Some(row) => row.get(0).map(|id| Some(RootId(id))),
+        None => Ok(None),
+    }
+}

@@ -1,0 +1,333 @@
+//! What work items learned, on its way to the writer. Every record can be
+//! applied twice without harm.
+
+use std::ffi::OsString;
+
+use super::signature::Signature;
+use crate::catalog::runs::Stage;
+use crate::model::{
+    Algorithm, Digest, Fault, FileMeta, FileName, FolderId, Probe, RootId, ScanId, VolumeId,
+};
+
+/// One thing learned.
+#[derive(Debug)]
+pub enum Record {
+    /// A folder was listed completely.
+    Listed(Box<FolderListing>),
+    /// Some files of a large folder, ahead of its listing, and the volume they
+    /// lie on.
+    Part(Box<PartListing>, VolumeId),
+    /// A folder was looked at in this scan, but its listing did not change:
+    /// it is out of scope, or a resumed scan had listed it before.
+    Visited {
+        /// The folder.
+        folder: FolderId,
+        /// The scan.
+        scan: ScanId,
+    },
+    /// What reading files showed.
+    Files {
+        /// The scan that read them.
+        scan: ScanId,
+        /// Bytes read for this record.
+        bytes_read: u64,
+        /// One entry per copy.
+        results: Vec<FileResult>,
+    },
+    /// A path that could not be dealt with, for good.
+    Fault(Box<FaultRecord>),
+    /// A scan entered a stage.
+    Stage {
+        /// The scan.
+        scan: ScanId,
+        /// The stage.
+        stage: Stage,
+    },
+}
+
+impl Record {
+    /// About how many rows the record touches, for batching.
+    pub(crate) fn weight(&self) -> usize {
+        match self {
+            Self::Listed(listing) => 1 + listing.files.weight() + listing.folders(),
+            Self::Part(part, _) => part.weight(),
+            Self::Visited { .. } | Self::Fault(_) | Self::Stage { .. } => 1,
+            Self::Files { results, .. } => results.iter().map(|r| r.names.len()).sum(),
+        }
+    }
+}
+
+/// How some or all files of a folder differ from what the catalog held.
+#[derive(Debug)]
+pub struct PartListing {
+    /// The scan that listed them.
+    pub scan: ScanId,
+    /// Their root.
+    pub root: RootId,
+    /// Their folder.
+    pub folder: FolderId,
+    /// New, changed and returning files.
+    pub changes: Vec<FileChange>,
+    /// Names that the folder no longer holds.
+    pub vanished: Vec<OsString>,
+    /// Bytes read of files on the way.
+    pub bytes_read: u64,
+}
+
+impl PartListing {
+    fn weight(&self) -> usize {
+        self.changes.len() + self.vanished.len()
+    }
+}
+
+/// The difference between a folder and what the catalog held for it.
+#[derive(Debug)]
+pub struct FolderListing {
+    /// Its files, as far as no part was sent ahead.
+    pub files: PartListing,
+    /// The volume it lies on.
+    pub volume: VolumeId,
+    /// Whether another filesystem is mounted on it.
+    pub mount_point: bool,
+    /// The folder's (mtime, ctime) before it was read; `None` when they are
+    /// too fresh to tell a later change from this state.
+    pub times: Option<(i64, i64)>,
+    /// Subfolders the catalog did not know.
+    pub new_folders: Vec<NewFolder>,
+    /// Subfolders that were flagged removed and are back.
+    pub returned_folders: Vec<FolderId>,
+    /// Subfolders that are gone, with everything below them.
+    pub vanished_folders: Vec<FolderId>,
+    /// The signature of all its files; `None` unless every one of them is in
+    /// the record or as its row says, and none is racy.
+    pub signature: Option<Signature>,
+    /// Whether the same scan listed the folder before it was stopped.
+    pub is_repeat: bool,
+    /// What the summary counts.
+    pub counts: ListingCounts,
+}
+
+impl FolderListing {
+    /// Subfolders whose rows it touches.
+    fn folders(&self) -> usize {
+        self.new_folders.len() + self.returned_folders.len() + self.vanished_folders.len()
+    }
+
+    /// Whether it only adds to its own folder, so that it may change places
+    /// with other such listings: one that removes or restores folders moves
+    /// rows that another may have written.
+    pub(crate) fn is_independent(&self) -> bool {
+        self.vanished_folders.is_empty() && self.returned_folders.is_empty() && !self.is_repeat
+    }
+}
+
+/// Figures of one listing, added up per scan.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ListingCounts {
+    /// Files seen.
+    pub files: u64,
+    /// Bytes in them.
+    pub bytes: u64,
+    /// Files seen for the first time.
+    pub added: u64,
+    /// Files whose metadata moved.
+    pub changed: u64,
+    /// Those of `changed` where only the ctime moved.
+    pub ctime_only: u64,
+    /// Files that were flagged removed and are back.
+    pub restored: u64,
+    /// Bytes in files that are new or back.
+    pub new_bytes: u64,
+}
+
+impl ListingCounts {
+    /// Adds the figures of another part of the same folder.
+    pub fn add(&mut self, other: &Self) {
+        self.files += other.files;
+        self.bytes += other.bytes;
+        self.added += other.added;
+        self.changed += other.changed;
+        self.ctime_only += other.ctime_only;
+        self.restored += other.restored;
+        self.new_bytes += other.new_bytes;
+    }
+
+    /// What a repeated listing adds to the first: files that came since.
+    #[must_use]
+    pub fn only_new(self) -> Self {
+        Self {
+            files: self.added + self.restored,
+            bytes: self.new_bytes,
+            ..self
+        }
+    }
+}
+
+/// A subfolder seen for the first time; its id was allocated in memory.
+#[derive(Debug)]
+pub struct NewFolder {
+    /// The id it gets.
+    pub id: FolderId,
+    /// Its name.
+    pub name: OsString,
+}
+
+/// A file row to write.
+#[derive(Debug)]
+pub struct FileChange {
+    /// The file's name.
+    pub name: FileName,
+    /// Its metadata now.
+    pub meta: FileMeta,
+    /// Its inode, where the volume's inode numbers are stable.
+    pub ino: Option<u64>,
+    /// Whether the stored probe and digest still belong to the file.
+    pub keeps_digest: bool,
+    /// Size of the live row it replaces; `None` for a new or returning one.
+    pub replaces: Option<u64>,
+    /// Whether its row says that it is gone.
+    pub returns: bool,
+    /// What reading it while its folder was listed showed.
+    pub sample: Option<Sample>,
+}
+
+/// What reading the head and the tail of a file showed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sample {
+    /// The hash.
+    pub hash: SampleHash,
+    /// Whether the file was too fresh to trust its times.
+    pub racy: bool,
+}
+
+/// The hash that a sample gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SampleHash {
+    /// Of head and tail.
+    Probe(Probe),
+    /// Of the whole content, where head and tail are all there is.
+    Digest(Digest),
+}
+
+impl From<Sample> for FileOutcome {
+    fn from(Sample { hash, racy }: Sample) -> Self {
+        match hash {
+            SampleHash::Probe(probe) => Self::Probed { probe, racy },
+            SampleHash::Digest(digest) => Self::Digested {
+                digest,
+                compared: None,
+                racy,
+            },
+        }
+    }
+}
+
+/// The state of a file that a probe or digest belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FileState {
+    /// Length in bytes.
+    pub size: u64,
+    /// Modification time.
+    pub mtime_ns: i64,
+    /// Change time.
+    pub ctime_ns: i64,
+    /// Inode, where the volume's inode numbers are stable.
+    pub ino: Option<u64>,
+}
+
+impl FileState {
+    /// Whether a file with this metadata is in the state. The inode counts
+    /// only where the catalog kept it.
+    pub fn is_of(&self, meta: &FileMeta) -> bool {
+        meta.size == self.size
+            && meta.mtime_ns == self.mtime_ns
+            && meta.ctime_ns == self.ctime_ns
+            && self.ino.is_none_or(|ino| ino == meta.ino)
+    }
+}
+
+/// What reading one copy showed; stored only on rows that are still in
+/// `state`.
+#[derive(Debug)]
+pub struct FileResult {
+    /// All known names of the copy.
+    pub names: Vec<(FolderId, OsString)>,
+    /// The state before and after the read.
+    pub state: FileState,
+    /// What was learned.
+    pub outcome: FileOutcome,
+}
+
+/// What was learned about one copy.
+#[derive(Debug)]
+pub enum FileOutcome {
+    /// Head and tail were hashed.
+    Probed {
+        /// Their hash.
+        probe: Probe,
+        /// Whether the file was too fresh to trust its times.
+        racy: bool,
+    },
+    /// The whole content was hashed, or compared with one that was.
+    Digested {
+        /// The digest.
+        digest: Digest,
+        /// Number of the comparison that the copy took part in.
+        compared: Option<i64>,
+        /// Whether the file was too fresh to trust its times.
+        racy: bool,
+    },
+    /// Hashed up to an offset; a resume goes on from there.
+    Partly(HashState),
+    /// Different from every other file of its size and probe.
+    Settled {
+        /// Whether the file was too fresh to trust its times.
+        racy: bool,
+    },
+    /// The file is no longer in the state the catalog holds: this is the new one.
+    Changed(FileMeta),
+    /// The folder is there, the file is not.
+    Vanished,
+}
+
+impl FileOutcome {
+    /// Whether the file was too fresh to trust its times.
+    pub(crate) fn is_racy(&self) -> bool {
+        match self {
+            Self::Probed { racy, .. } | Self::Digested { racy, .. } | Self::Settled { racy } => {
+                *racy
+            }
+            Self::Partly(_) | Self::Changed(_) | Self::Vanished => false,
+        }
+    }
+}
+
+/// A hasher that stopped in the middle of a file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HashState {
+    /// The algorithm.
+    pub algorithm: Algorithm,
+    /// Version of the serialisation.
+    pub format: i64,
+    /// Bytes taken in.
+    pub offset: u64,
+    /// The hasher, serialised.
+    pub state: Vec<u8>,
+}
+
+/// A fault that is out of retries.
+#[derive(Debug)]
+pub struct FaultRecord {
+    /// The scan.
+    pub scan: ScanId,
+    /// The folder.
+    pub folder: FolderId,
+    /// The name in it; empty for the folder itself.
+    pub name: OsString,
+    /// What went wrong.
+    pub fault: Fault,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// When the first attempt failed.
+    pub first_at: crate::model::Timestamp,
+}

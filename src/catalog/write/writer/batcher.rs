@@ -1,0 +1,368 @@
+//! What the writer thread does: it collects records into transactions. Each
+//! commit is a checkpoint that a resume can start from.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError};
+use rusqlite::Connection;
+
+use super::{BusyTime, Message, Task};
+use crate::catalog::query::RunningCount;
+use crate::catalog::store::{CatalogError, Wal};
+use crate::catalog::write::apply::Applier;
+use crate::catalog::write::backlog::Backlog;
+use crate::catalog::write::records::{FileOutcome, Record};
+
+/// Results that a transaction should hold for each page of the catalog. Rows of
+/// listings follow each other, but results lie scattered: a few thousand of them
+/// touch every page, and more of them touch no more. On the other hand nobody
+/// else has anything to do while the last ones are written.
+const RESULTS_PER_PAGE: usize = 16;
+/// The most that are held, in batches of rows: they take memory, and a stop waits
+/// until they are written.
+const MOST_BATCHES: usize = 12;
+/// So many results are a rush, and may wait longer for more: what comes so fast
+/// is soon learned again, if it is lost.
+const RUSH: usize = 5_000;
+const PATIENCE_IN_A_RUSH: Duration = Duration::from_millis(750);
+/// With synchronous=NORMAL only a checkpoint makes commits survive a power
+/// cut. With the time that a checkpoint itself takes on a busy disk, less than
+/// 10 s of work can be lost to one.
+const CHECKPOINT: Duration = Duration::from_secs(7);
+/// A thread that waits is woken for every record, which costs its sender more
+/// than the record itself. One that rests for a moment finds several.
+const REST: Duration = Duration::from_micros(2_000);
+
+/// What the writer does without being asked.
+enum Due {
+    Commit,
+    Checkpoint,
+}
+
+/// Collects records into transactions.
+pub(crate) struct Batcher {
+    connection: Connection,
+    batch_rows: usize,
+    batch_time: Duration,
+    pending: Vec<Record>,
+    /// Rows in what is pending that listings touch, and that results do.
+    rows: usize,
+    results: usize,
+    oldest: Option<Instant>,
+    /// Whether it says how far large files came: nobody likes to read those again.
+    is_urgent: bool,
+    /// Pages of the catalog after the last commit.
+    pages: usize,
+    wal: Wal,
+    /// The count of a catalog that was empty in the beginning.
+    count: Option<RunningCount>,
+    busy: Arc<BusyTime>,
+    backlog: Arc<Backlog>,
+    /// Whether the last message was a record, so that more will follow.
+    is_rush: bool,
+}
+
+impl Batcher {
+    /// A batch is committed after `batch_rows` rows or `batch_time`. `count` is
+    /// that of a catalog without files.
+    pub(crate) fn new(
+        connection: Connection,
+        batch_rows: usize,
+        batch_time: Duration,
+        busy: Arc<BusyTime>,
+        backlog: Arc<Backlog>,
+        count: Option<RunningCount>,
+    ) -> Self {
+        Self {
+            connection,
+            batch_rows,
+            batch_time,
+            pending: Vec::new(),
+            rows: 0,
+            results: 0,
+            oldest: None,
+            is_urgent: false,
+            pages: 0,
+            wal: Wal::new(CHECKPOINT),
+            count,
+            busy,
+            backlog,
+            is_rush: false,
+        }
+    }
+
+    /// Runs until every handle is gone or the catalog fails.
+    pub(crate) fn run(mut self, messages: &Receiver<Message>) -> Result<(), CatalogError> {
+        self.pages = page_count(&self.connection)?;
+        while let Some(message) = self.next(messages)? {
+            if matches!(message, Message::Finish) {
+                break;
+            }
+            let began = Instant::now();
+            self.is_rush = matches!(message, Message::Record(_));
+            self.handle(message)?;
+            self.busy.add_since(began);
+        }
+        self.commit()?;
+        self.wal.finish(&self.connection)
+    }
+
+    fn handle(&mut self, message: Message) -> Result<(), CatalogError> {
+        match message {
+            Message::Record(record) => self.add(record)?,
+            Message::Flush(reply) => {
+                self.commit()?;
+                // A caller that stopped waiting is no reason to fail.
+                reply.send(()).ok();
+            }
+            Message::Count(reply) => {
+                self.commit()?;
+                let count = self.count.take().filter(RunningCount::is_kept);
+                reply.send(count).ok();
+            }
+            Message::Task(task, reply) => {
+                self.commit()?;
+                if task.touches_files {
+                    self.count = None;
+                }
+                reply.send(self.run_task(task)).ok();
+            }
+            Message::Checkpoint(pause) => {
+                if self.wal.is_long(pause) {
+                    self.commit()?;
+                    self.wal.checkpoint_beside_readers(&self.connection)?;
+                }
+            }
+            Message::Finish => {}
+        }
+        Ok(())
+    }
+
+    /// The next message, after doing what falls due while waiting for it;
+    /// `None` when there are no more.
+    fn next(&mut self, messages: &Receiver<Message>) -> Result<Option<Message>, CatalogError> {
+        loop {
+            if self.is_rush && messages.is_empty() {
+                std::thread::sleep(REST);
+                self.is_rush = false;
+            }
+            let Some((due, work)) = self.due() else {
+                return Ok(messages.recv().ok());
+            };
+            // Asked first: as long as messages keep coming, waiting for one never
+            // runs into the deadline.
+            if due > Instant::now() {
+                match messages.recv_deadline(due) {
+                    Ok(message) => return Ok(Some(message)),
+                    Err(RecvTimeoutError::Disconnected) => return Ok(None),
+                    Err(RecvTimeoutError::Timeout) => {}
+                }
+            }
+            let began = Instant::now();
+            match work {
+                Due::Commit => self.commit()?,
+                Due::Checkpoint => self.wal.checkpoint_if_due(&self.connection)?,
+            }
+            self.busy.add_since(began);
+        }
+    }
+
+    /// What falls due next, and when.
+    fn due(&self) -> Option<(Instant, Due)> {
+        let patience = match self.results >= RUSH && !self.is_urgent {
+            true => self.batch_time + PATIENCE_IN_A_RUSH,
+            false => self.batch_time,
+        };
+        let commit = self.oldest.map(|since| (since + patience, Due::Commit));
+        let checkpoint = self.wal.due().map(|at| (at, Due::Checkpoint));
+        let dues = [commit, checkpoint].into_iter().flatten();
+        dues.min_by_key(|(at, _)| *at)
+    }
+
+    fn add(&mut self, record: Record) -> Result<(), CatalogError> {
+        let weight = record.weight();
+        self.backlog.remove(weight);
+        match &record {
+            Record::Files { results, .. } => {
+                self.results += weight;
+                let mut outcomes = results.iter().map(|result| &result.outcome);
+                self.is_urgent |= outcomes.any(|outcome| matches!(outcome, FileOutcome::Partly(_)));
+            }
+            _ => self.rows += weight,
+        }
+        self.pending.push(record);
+        self.oldest.get_or_insert_with(Instant::now);
+        if self.rows >= self.batch_rows || self.results >= self.most_results() {
+            self.commit()?;
+        }
+        Ok(())
+    }
+
+    /// How many results one transaction takes.
+    fn most_results(&self) -> usize {
+        let worthwhile = RESULTS_PER_PAGE.saturating_mul(self.pages);
+        let most = MOST_BATCHES.saturating_mul(self.batch_rows);
+        worthwhile.clamp(self.batch_rows, most)
+    }
+
+    fn commit(&mut self) -> Result<(), CatalogError> {
+        if !self.pending.is_empty() {
+            let transaction = self.connection.transaction()?;
+            let count = self.count.as_mut();
+            Applier::new(&transaction, count)?.apply_all(&mut self.pending)?;
+            self.pages = page_count(&transaction)?;
+            transaction.commit()?;
+            self.pending.clear();
+            let rows = std::mem::take(&mut self.rows) + std::mem::take(&mut self.results);
+            self.wal.committed(rows);
+        }
+        self.oldest = None;
+        self.is_urgent = false;
+        self.wal.checkpoint_if_due(&self.connection)
+    }
+
+    fn run_task(&mut self, task: Task) -> Result<(), CatalogError> {
+        let transaction = self.connection.transaction()?;
+        (task.run)(&transaction)?;
+        transaction.commit()?;
+        self.wal.committed(1);
+        Ok(())
+    }
+}
+
+fn page_count(connection: &Connection) -> rusqlite::Result<usize> {
+    let mut statement = connection.prepare_cached("PRAGMA page_count")?;
+    let pages: i64 = statement.query_row([], |row| row.get(0))?;
+    Ok(usize::try_from(pages).unwrap_or(0))
+}
+
+/// However the thread ends, by a panic too, nobody waits for it any longer.
+impl Drop for Batcher {
+    fn drop(&mut self) {
+        self.backlog.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use crossbeam_channel::bounded;
+
+    use super::*;
+    use crate::catalog::store::{Exclusive, Lock};
+    use crate::catalog::write::records::{FileResult, FileState, HashState};
+    use crate::model::{Algorithm, FolderId, ScanId};
+
+    const CATALOG: &str = "catalog.db";
+
+    /// A batcher for a new catalog.
+    fn batcher(folder: &Path, rows: usize, time: Duration) -> (Batcher, Lock) {
+        let path = folder.join(CATALOG);
+        let catalog = Exclusive::open_or_create(&path, "scan", Algorithm::Sha256).unwrap();
+        let (connection, lock) = catalog.into_parts();
+        let (busy, backlog) = (Arc::default(), Arc::default());
+        let batcher = Batcher::new(connection, rows, time, busy, backlog, None);
+        (batcher, lock)
+    }
+
+    #[test]
+    fn a_commit_falls_due_though_records_keep_coming() {
+        let folder = tempfile::tempdir().unwrap();
+        let time = Duration::from_millis(1);
+        let (mut batcher, _lock) = batcher(folder.path(), 1_000, time);
+        let (folder, scan) = (FolderId(1), ScanId(1));
+        batcher.add(Record::Visited { folder, scan }).unwrap();
+        assert_eq!(batcher.pages, 0);
+        std::thread::sleep(2 * time);
+        let (sender, receiver) = bounded(8);
+        let next = Message::Record(Record::Visited { folder, scan });
+        sender.send(next).unwrap();
+        assert!(batcher.next(&receiver).unwrap().is_some());
+        assert!(batcher.pending.is_empty(), "it waits for a pause");
+        assert!(batcher.pages > 0);
+    }
+
+    #[test]
+    fn many_results_wait_longer_for_more() {
+        let folder = tempfile::tempdir().unwrap();
+        let time = Duration::from_millis(250);
+        let (mut batcher, _lock) = batcher(folder.path(), 2 * RUSH, time);
+        let settled = || FileOutcome::Settled { racy: false };
+        let mut waits = |results: usize, outcome: FileOutcome| {
+            let name = |number: usize| (FolderId(1), number.to_string().into());
+            batcher
+                .add(Record::Files {
+                    scan: ScanId(1),
+                    bytes_read: 0,
+                    results: vec![FileResult {
+                        names: (0..results).map(name).collect(),
+                        state: FileState::default(),
+                        outcome,
+                    }],
+                })
+                .unwrap();
+            let (at, _) = batcher.due().unwrap();
+            at - batcher.oldest.unwrap()
+        };
+        assert_eq!(waits(RUSH - 1, settled()), time);
+        assert_eq!(waits(1, settled()), time + PATIENCE_IN_A_RUSH);
+        let partly = FileOutcome::Partly(HashState {
+            algorithm: Algorithm::Sha256,
+            format: 1,
+            offset: 1 << 20,
+            state: vec![],
+        });
+        assert_eq!(waits(1, partly), time, "a large file");
+    }
+
+    #[test]
+    fn a_larger_catalog_takes_more_results_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut batcher, _lock) = batcher(folder.path(), 1_000, Duration::from_secs(1));
+        let mut most = |pages: usize| {
+            batcher.pages = pages;
+            batcher.most_results()
+        };
+        assert_eq!(most(10), 1_000, "never fewer than rows");
+        assert_eq!(most(100), 1_600);
+        assert_eq!(most(1_000_000), 12_000, "what waits takes memory");
+    }
+
+    #[test]
+    fn what_was_committed_reaches_the_main_file_though_nothing_follows() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut batcher, _lock) = batcher(folder.path(), 1_000, Duration::from_millis(10));
+        batcher.wal = Wal::new(Duration::from_millis(20));
+        let (sender, receiver) = bounded(8);
+        let writer = std::thread::spawn(move || batcher.run(&receiver));
+        let task = Task {
+            run: Box::new(|transaction| {
+                transaction.execute("UPDATE catalog SET created_at = 7", [])?;
+                Ok(())
+            }),
+            touches_files: false,
+        };
+        let (reply, _done) = bounded(1);
+        sender.send(Message::Task(task, reply)).unwrap();
+        // Without its -wal a copy holds what a power cut would leave at worst.
+        let copy = folder.path().join("copy.db");
+        let deadline = Instant::now() + Duration::from_secs(30);
+        loop {
+            std::fs::copy(folder.path().join(CATALOG), &copy).unwrap();
+            let found = Connection::open(&copy).and_then(|copy| {
+                copy.query_row("SELECT created_at FROM catalog", [], |row| {
+                    row.get::<_, i64>(0)
+                })
+            });
+            if found.is_ok_and(|created| created == 7) {
+                break;
+            }
+            assert!(Instant::now() < deadline, "it stayed in the WAL");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        drop(sender);
+        writer.join().unwrap().unwrap();
+    }
+}

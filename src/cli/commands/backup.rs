@@ -1,0 +1,23 @@
+//! `dupescan backup`: a consistent copy of the catalog.
+
+use crate::catalog::CatalogError;
+use crate::cli::args::BackupArgs;
+use crate::cli::session::Context;
+use crate::cli::terminal::{Exit, exit, output};
+use crate::model::escape;
+use crate::report::human_size;
+
+pub(crate) fn run(context: &Context, args: &BackupArgs) -> anyhow::Result<Exit> {
+    match context.catalog()?.backup(&args.file) {
+        Ok(()) => {}
+        Err(error @ CatalogError::BadTarget { .. }) => return Err(exit::usage(error)),
+        Err(error) => return Err(context.at_catalog(error).into()),
+    }
+    let size = std::fs::metadata(&args.file).map_or(0, |file| file.len());
+    output::print(&format!(
+        "copied the catalog to {} ({})\n",
+        escape(&args.file),
+        human_size(size)
+    ))?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,163 @@
+//! How the two sides of a comparison stand: what they are as of, and what
+//! about them forbids a promise whatever their files say.
+
+use std::path::{Path, PathBuf};
+
+use super::Place;
+use crate::catalog::{CatalogError, Listing, ReadOnly, RootRow, Sides};
+use crate::cli::session::Context;
+use crate::model::{AsOf, ScanOptions, escape};
+use crate::platform::Dir;
+use crate::report::{counted, timestamp};
+
+/// One side as the catalog knows it.
+pub(crate) struct Side {
+    pub(crate) path: PathBuf,
+    /// The newest scan that listed a folder of it.
+    pub(crate) as_of: Option<AsOf>,
+}
+
+impl Side {
+    pub(crate) fn sentence(&self, letter: &str) -> String {
+        let as_of = match self.as_of {
+            Some(AsOf {
+                scan,
+                finished: Some(moment),
+            }) => format!("as of scan {scan}, {}", timestamp(moment)),
+            Some(AsOf { scan, .. }) => format!("as of scan {scan}, not finished"),
+            None => "never listed".to_owned(),
+        };
+        format!("{letter} is {} ({as_of})", escape(&self.path))
+    }
+}
+
+/// Both sides, and what speaks against a promise.
+pub(crate) struct Standing {
+    pub(crate) ours: Side,
+    pub(crate) theirs: Side,
+    /// Empty files of the one side.
+    pub(crate) empty: u64,
+    pub(crate) objections: Vec<String>,
+}
+
+impl Standing {
+    pub(crate) fn of(
+        context: &Context,
+        sides: &Sides,
+        from: &Place,
+        to: &Place,
+    ) -> Result<Self, CatalogError> {
+        let catalog = sides.catalog();
+        let (ours, theirs) = (sides.our_listing()?, sides.their_listing()?);
+        let mut standing = Self {
+            ours: side(catalog, from, &ours)?,
+            theirs: side(catalog, to, &theirs)?,
+            empty: ours.empty,
+            objections: Vec::new(),
+        };
+        if to.path.starts_with(&from.path) {
+            let (a, b) = (from.letter, to.letter);
+            standing.object(&match to.path == from.path {
+                true => format!("{b} is {a} itself"),
+                false => format!("{b} lies in {a} and would be wiped with it"),
+            });
+        }
+        if lies_in(&context.config.db, &from.path) {
+            standing.object(&format!("the catalog itself lies in {}", from.letter));
+        }
+        let roots = catalog.roots()?;
+        if !roots.iter().any(|root| from.path.starts_with(&root.path)) {
+            let letter = from.letter;
+            standing.object(&format!(
+                "{letter} itself was never scanned, only roots below it"
+            ));
+        }
+        standing.object_to(catalog, from, &ours)?;
+        standing.object_to(catalog, to, &theirs)?;
+        Ok(standing)
+    }
+
+    /// Speaks against a promise.
+    pub(crate) fn object(&mut self, why: &str) {
+        self.objections.push(why.to_owned());
+    }
+
+    /// Objects to a side that was not scanned completely and without filters.
+    fn object_to(
+        &mut self,
+        catalog: &ReadOnly,
+        place: &Place,
+        listing: &Listing,
+    ) -> Result<(), CatalogError> {
+        let letter = place.letter;
+        let around = |root: &RootRow| {
+            root.path.starts_with(&place.path) || place.path.starts_with(&root.path)
+        };
+        for root in catalog.roots()?.iter().filter(|root| around(root)) {
+            if Dir::open_root(&root.path).is_err() {
+                self.object(&format!("{letter} is offline ({})", escape(&root.path)));
+            }
+            if catalog.has_ignored_ctime(root.id)? {
+                self.object(&format!(
+                    "{letter} was scanned with --ignore-ctime, which can miss a change \
+                     (`dupescan scan --rehash` looks at everything again)"
+                ));
+            }
+        }
+        for scan in catalog.unfinished_around(&place.path)? {
+            self.object(&format!("scan {scan} of {letter} is unfinished"));
+        }
+        if listing.unlisted > 0 {
+            let folders = counted(listing.unlisted, "folder was", "folders were");
+            self.object(&format!("{folders} never listed under {letter}"));
+        }
+        if listing.failed > 0 {
+            let paths = counted(listing.failed, "path", "paths");
+            self.object(&format!(
+                "{paths} under {letter} could not be read (`dupescan errors`)"
+            ));
+        }
+        for scan in &listing.scans {
+            let options = catalog.scan(*scan)?.map(|scan| scan.options);
+            let options = options.and_then(|json| serde_json::from_str::<ScanOptions>(&json).ok());
+            match options {
+                Some(options) if !is_filtered(&options) => {}
+                Some(_) => self.object(&format!("{letter} was scanned with filters (scan {scan})")),
+                None => self.object(&format!(
+                    "it is not known how {letter} was scanned (scan {scan})"
+                )),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn side(catalog: &ReadOnly, place: &Place, listing: &Listing) -> Result<Side, CatalogError> {
+    let newest = match listing.scans.last() {
+        Some(scan) => catalog.scan(*scan)?,
+        None => None,
+    };
+    Ok(Side {
+        path: place.path.clone(),
+        as_of: newest.map(|scan| AsOf {
+            scan: scan.id,
+            finished: scan.finished,
+        }),
+    })
+}
+
+/// Whether a scan may have left out files that are there.
+fn is_filtered(options: &ScanOptions) -> bool {
+    let listing = &options.listing;
+    listing.one_file_system
+        || listing.gitignore
+        || listing.no_hidden
+        || listing.max_depth.is_some()
+        || !listing.include.is_empty()
+        || !listing.exclude.is_empty()
+}
+
+fn lies_in(file: &Path, folder: &Path) -> bool {
+    let whole = std::fs::canonicalize(file);
+    whole.as_deref().unwrap_or(file).starts_with(folder)
+}

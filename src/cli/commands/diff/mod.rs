@@ -1,0 +1,263 @@
+//! `dupescan diff A B`: what is under A but nowhere under B, and whether A
+//! could go.
+
+mod caveats;
+mod compare;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use caveats::{Side, Standing};
+use compare::{Comparison, Tally};
+use serde::Serialize;
+
+use crate::cli::args::DiffArgs;
+use crate::cli::commands::report;
+use crate::cli::session::{Context, Form, Writing, named_place};
+use crate::cli::terminal::Exit;
+use crate::model::FolderId;
+use crate::report::{Column, counted, files_and_bytes, rfc3339};
+
+const FILES: &str = "files";
+const COLUMNS: &[Column] = &[
+    Column::hidden("side"),
+    Column::new("answer", "ANSWER", 12),
+    Column::new("size", "SIZE", 10),
+    Column::hidden("mtime"),
+    Column::new("path", "PATH", 0),
+    Column::hidden("reason"),
+];
+
+/// A folder that was named.
+struct Place {
+    letter: &'static str,
+    path: PathBuf,
+    tops: Vec<FolderId>,
+}
+
+pub(crate) fn run(context: &Context, args: &DiffArgs) -> anyhow::Result<Exit> {
+    let catalog = context.catalog()?;
+    let header = report::header(&catalog).map_err(|error| context.at_catalog(error))?;
+    let place = |letter, typed| -> anyhow::Result<Place> {
+        let (path, tops) = named_place(context, &catalog, typed)?;
+        Ok(Place { letter, path, tops })
+    };
+    let (a, b) = (place("A", &args.ours)?, place("B", &args.theirs)?);
+    let form = Form::from(&args.answer);
+    form.give(context, &header, (FILES, COLUMNS), |answer| {
+        let forward = direction(context, args, &a, &b, answer)?;
+        let backward = match args.both {
+            true => Some(direction(context, args, &b, &a, answer)?),
+            false => None,
+        };
+        let mut sentences = forward.sentences();
+        sentences.extend(backward.iter().flat_map(Direction::sentences));
+        let is_safe = forward.is_safe() && backward.as_ref().is_none_or(Direction::is_safe);
+        if is_safe && backward.is_some() {
+            sentences
+                .push("only one of A and B may go: each has the copies of the other".to_owned());
+        }
+        let totals = TotalsJson::new(&forward, backward.as_ref());
+        let left = answer.end(&totals, &sentences)?;
+        let exit = if is_safe { Exit::Done } else { Exit::Findings };
+        Ok((left, exit))
+    })
+}
+
+/// What came of comparing one place with the other.
+struct Direction {
+    from: &'static str,
+    to: &'static str,
+    found: Comparison,
+    standing: Standing,
+    /// Whether bytes are told exactly.
+    is_exact: bool,
+}
+
+fn direction(
+    context: &Context,
+    args: &DiffArgs,
+    from: &Place,
+    to: &Place,
+    answer: &mut Writing<'_, '_>,
+) -> anyhow::Result<Direction> {
+    let filter = args.filter.filter()?;
+    let is_partial = !filter.is_open();
+    let at_catalog = |error| context.at_catalog(error);
+    let catalog = context.catalog()?;
+    let mut sides =
+        crate::catalog::Sides::build(catalog, &from.tops, &to.tops, filter).map_err(at_catalog)?;
+    let mut standing = Standing::of(context, &sides, from, to).map_err(at_catalog)?;
+    if is_partial {
+        standing.object("only a part of the files was compared (size, extension or --exclude)");
+    }
+    let found = Comparison::run(&mut sides, from, to, answer)?;
+    Ok(Direction {
+        from: from.letter,
+        to: to.letter,
+        found,
+        standing,
+        is_exact: args.answer.bytes,
+    })
+}
+
+impl Direction {
+    fn is_safe(&self) -> bool {
+        self.objections().is_empty()
+    }
+
+    /// Everything that speaks against wiping the one side.
+    fn objections(&self) -> Vec<String> {
+        let mut all = self.standing.objections.clone();
+        let (from, to) = (self.from, self.to);
+        let Comparison {
+            only,
+            undetermined,
+            changed_folders,
+            ..
+        } = &self.found;
+        if *changed_folders > 0 {
+            all.push(format!(
+                "{} under {from} changed since the scan",
+                counted(*changed_folders, "folder", "folders")
+            ));
+        }
+        if only.files > 0 {
+            all.push(format!("{} nowhere under {to}", only.words(self.is_exact)));
+        }
+        if undetermined.files > 0 {
+            all.push(format!(
+                "{} undetermined",
+                undetermined.words(self.is_exact)
+            ));
+        }
+        all
+    }
+
+    fn sentences(&self) -> Vec<String> {
+        let (from, to) = (self.from, self.to);
+        let found = &self.found;
+        let mut lines = vec![
+            self.standing.ours.sentence(from),
+            self.standing.theirs.sentence(to),
+            format!("{} under {from}:", found.all().words(self.is_exact)),
+            format!(
+                "    {} also under {to}",
+                found.duplicate.words(self.is_exact)
+            ),
+            format!("    {} nowhere under {to}", found.only.words(self.is_exact)),
+        ];
+        lines.extend(reasons(&found.why_only));
+        lines.push(format!(
+            "    {} undetermined",
+            found.undetermined.words(self.is_exact)
+        ));
+        lines.extend(reasons(&found.why_undetermined));
+        if self.standing.empty > 0 {
+            let files = counted(
+                self.standing.empty,
+                "empty file was left out",
+                "empty files were left out",
+            );
+            lines.push(format!("{files}: nothing in it could be lost"));
+        }
+        let objections = self.objections();
+        if objections.is_empty() {
+            lines.push(format!(
+                "safe to wipe {from}: every file has a copy under {to}, and all are as scanned"
+            ));
+        } else {
+            lines.push(format!("do not wipe {from}:"));
+            lines.extend(objections.iter().map(|why| format!("    {why}")));
+        }
+        lines
+    }
+}
+
+fn reasons(reasons: &BTreeMap<String, u64>) -> impl Iterator<Item = String> {
+    reasons.iter().map(|(reason, files)| {
+        let files = counted(*files, "file", "files");
+        format!("        {files}: {reason}")
+    })
+}
+
+impl Tally {
+    fn words(&self, is_exact: bool) -> String {
+        files_and_bytes(self.files, self.bytes, is_exact)
+    }
+}
+
+#[derive(Serialize)]
+struct TotalsJson {
+    /// What the exit code says: with `--both`, that either side could go.
+    safe_to_wipe: bool,
+    /// Whether the other side must stay then; with `--both` only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    only_one_may_go: Option<bool>,
+    a: DirectionJson,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    b: Option<DirectionJson>,
+}
+
+#[derive(Serialize)]
+struct DirectionJson {
+    path: String,
+    as_of_scan: Option<i64>,
+    as_of: Option<String>,
+    other_path: String,
+    other_as_of_scan: Option<i64>,
+    other_as_of: Option<String>,
+    files: u64,
+    bytes: u64,
+    duplicate_files: u64,
+    duplicate_bytes: u64,
+    only_files: u64,
+    only_bytes: u64,
+    undetermined_files: u64,
+    undetermined_bytes: u64,
+    empty_files: u64,
+    changed_folders: u64,
+    objections: Vec<String>,
+}
+
+impl TotalsJson {
+    fn new(forward: &Direction, backward: Option<&Direction>) -> Self {
+        let safe_to_wipe = forward.is_safe() && backward.is_none_or(Direction::is_safe);
+        Self {
+            safe_to_wipe,
+            only_one_may_go: backward.map(|_| safe_to_wipe),
+            a: DirectionJson::new(forward),
+            b: backward.map(DirectionJson::new),
+        }
+    }
+}
+
+impl DirectionJson {
+    fn new(direction: &Direction) -> Self {
+        let Direction {
+            found, standing, ..
+        } = direction;
+        let scan = |side: &Side| side.as_of.map(|as_of| as_of.scan.0);
+        let finished = |side: &Side| side.as_of.and_then(|as_of| as_of.finished).map(rfc3339);
+        let all = found.all();
+        Self {
+            path: standing.ours.path.to_string_lossy().into_owned(),
+            as_of_scan: scan(&standing.ours),
+            as_of: finished(&standing.ours),
+            other_path: standing.theirs.path.to_string_lossy().into_owned(),
+            other_as_of_scan: scan(&standing.theirs),
+            other_as_of: finished(&standing.theirs),
+            files: all.files,
+            bytes: all.bytes,
+            duplicate_files: found.duplicate.files,
+            duplicate_bytes: found.duplicate.bytes,
+            only_files: found.only.files,
+            only_bytes: found.only.bytes,
+            undetermined_files: found.undetermined.files,
+            undetermined_bytes: found.undetermined.bytes,
+            empty_files: standing.empty,
+            changed_folders: found.changed_folders,
+            objections: direction.objections(),
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! `dupescan export`: every digest that is known, for other programs.
+
+use crate::catalog::{FileEntry, FileList};
+use crate::cli::args::{ExportArgs, ExportFormat};
+use crate::cli::session::{Context, Form, Question};
+use crate::cli::terminal::{Exit, exit};
+use crate::model::{Algorithm, Digest};
+use crate::report::{AnswerFormat, Cell, Column, counted, grouped, sum_line, text};
+
+const COLUMNS: &[Column] = &[
+    Column::hidden("digest"),
+    Column::hidden("algorithm"),
+    Column::hidden("size"),
+    Column::hidden("mtime"),
+    Column::hidden("path"),
+];
+
+/// The files that have a digest, and a count of those that have none.
+struct Digested<'a> {
+    context: &'a Context,
+    list: FileList,
+    files: u64,
+    digested: u64,
+}
+
+impl Digested<'_> {
+    fn next(&mut self) -> anyhow::Result<Option<(Digest, FileEntry)>> {
+        loop {
+            let next = self.list.next_file();
+            let Some(file) = next.map_err(|error| self.context.at_catalog(error))? else {
+                return Ok(None);
+            };
+            self.files += 1;
+            if let Some(digest) = file.digest {
+                self.digested += 1;
+                return Ok(Some((digest, file)));
+            }
+        }
+    }
+}
+
+pub(crate) fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<Exit> {
+    let filter = args.filter.filter()?;
+    let question = Question::about(context, args.path.as_deref())?;
+    let at_catalog = |error| context.at_catalog(error);
+    let algorithm = question.catalog.algorithm().map_err(at_catalog)?;
+    let format = args.format.unwrap_or_else(|| sums_of(algorithm));
+    check_format(format, algorithm)?;
+    let list = FileList::digests(question.catalog, &question.tops, filter).map_err(at_catalog)?;
+    let mut digested = Digested {
+        context,
+        list,
+        files: 0,
+        digested: 0,
+    };
+    let form = Form {
+        format: match format {
+            ExportFormat::Csv => AnswerFormat::Csv,
+            _ => AnswerFormat::Jsonl,
+        },
+        output: &args.output,
+        exact_bytes: false,
+    };
+    match format {
+        ExportFormat::Csv | ExportFormat::Jsonl => {
+            form.give(context, &question.header, ("files", COLUMNS), |answer| {
+                while let Some((digest, file)) = digested.next()? {
+                    answer.row(&row(algorithm, &digest, file))?;
+                }
+                answer.end(&(), &[])?;
+                Ok((Vec::new(), ()))
+            })?;
+        }
+        _ => form.write(context, |style, out| {
+            let mut left = args.output.limit.unwrap_or(u64::MAX);
+            while let Some((digest, file)) = digested.next()? {
+                if left > 0 {
+                    sum_line(out, style, algorithm, &digest, &file.path)?;
+                    left -= 1;
+                }
+            }
+            Ok(out.flush()?)
+        })?,
+    }
+    if let Some(limit) = args.output.limit.filter(|limit| *limit < digested.digested) {
+        let (shown, all) = (grouped(limit), grouped(digested.digested));
+        context.note(&format!("showing {shown} of {all} digests"));
+    }
+    context.note(&coverage(context, digested.digested, digested.files));
+    context.note(&text::as_of(&question.header));
+    Ok(Exit::Done)
+}
+
+fn row(algorithm: Algorithm, digest: &Digest, file: FileEntry) -> [Cell; 5] {
+    [
+        Cell::text(digest.to_hex()),
+        Cell::text(algorithm.name()),
+        Cell::Size(file.size),
+        Cell::FileTime(file.mtime_ns),
+        Cell::Path(file.path),
+    ]
+}
+
+/// How many files have a digest, and how to make the rest.
+pub(crate) fn coverage(context: &Context, digested: u64, files: u64) -> String {
+    let known = format!(
+        "digests for {} of {}",
+        grouped(digested),
+        counted(files, "file", "files")
+    );
+    match digested == files {
+        true => known,
+        false => format!(
+            "{known}; `{}` makes the rest",
+            context.command("audit --baseline")
+        ),
+    }
+}
+
+fn sums_of(algorithm: Algorithm) -> ExportFormat {
+    match algorithm {
+        Algorithm::Sha256 => ExportFormat::Sha256sums,
+        Algorithm::Sha512 => ExportFormat::Sha512sums,
+        Algorithm::Sha3_256 => ExportFormat::Sha3_256sums,
+        Algorithm::Blake3 => ExportFormat::B3sums,
+    }
+}
+
+/// Sums of one algorithm cannot be made from digests of another.
+fn check_format(format: ExportFormat, algorithm: Algorithm) -> anyhow::Result<()> {
+    let fitting = sums_of(algorithm);
+    if matches!(format, ExportFormat::Csv | ExportFormat::Jsonl) || format == fitting {
+        return Ok(());
+    }
+    let name = |format: ExportFormat| {
+        let value = clap::ValueEnum::to_possible_value(&format);
+        value.map_or_else(String::new, |value| value.get_name().to_owned())
+    };
+    Err(exit::usage(format_args!(
+        "the digests of this catalog are {algorithm}: expected --format {}, csv or jsonl, not {}",
+        name(fitting),
+        name(format)
+    )))
+}

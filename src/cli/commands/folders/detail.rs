@@ -1,0 +1,63 @@
+//! The names behind the differences of two folders: a forest knows contents
+//! only.
+
+use std::path::{Path, PathBuf};
+
+use super::load::Filter;
+use crate::catalog::{CatalogError, FolderPaths, ReadOnly};
+use crate::folders::{Differences, Forest, NamedFile, Node, Pair, differences};
+
+/// What tells the folders of a pair apart. The catalog must be in the state
+/// that the forest was read from.
+pub(crate) fn differences_of(
+    catalog: &ReadOnly,
+    filter: &Filter,
+    forest: &Forest,
+    pair: &Pair,
+) -> Result<Differences, CatalogError> {
+    let left = files_below(catalog, filter, forest, pair.left)?;
+    let right = files_below(catalog, filter, forest, pair.right)?;
+    Ok(differences(left, right))
+}
+
+fn files_below(
+    catalog: &ReadOnly,
+    filter: &Filter,
+    forest: &Forest,
+    top: Node,
+) -> Result<Vec<NamedFile>, CatalogError> {
+    let mut paths = FolderPaths::default();
+    let mut admission = filter.over(catalog);
+    let base = paths.get(catalog, forest.id(top))?.1;
+    let mut files = Vec::new();
+    for node in forest.subtree(top) {
+        let folder = forest.id(node);
+        let below = paths.get(catalog, folder)?.1;
+        let below = below.strip_prefix(&base).unwrap_or(&below);
+        let mut contents = forest.own_contents(node).iter();
+        catalog.tree_files_of(folder, |file| -> Result<(), CatalogError> {
+            let name = Path::new(file.name);
+            if admission.admits(folder, name, Some(file.size))?
+                && let Some(&content) = contents.next()
+            {
+                files.push(NamedFile {
+                    path: join(below, name),
+                    content,
+                    is_certain: forest.is_certain(content),
+                    is_doubtful: forest.is_doubtful(content),
+                    size: file.size,
+                    mtime_ns: file.mtime_ns,
+                });
+            }
+            Ok(())
+        })?;
+    }
+    Ok(files)
+}
+
+fn join(below: &Path, name: &Path) -> PathBuf {
+    match below.as_os_str().is_empty() {
+        true => name.to_owned(),
+        false => below.join(name),
+    }
+}

@@ -1,0 +1,28 @@
+//! `dupescan forget`: removes a root and all its rows.
+
+use crate::cli::args::ForgetArgs;
+use crate::cli::session::{Context, paths};
+use crate::cli::terminal::{Exit, output};
+use crate::model::escape;
+use crate::report::{counted, human_size};
+
+pub(crate) fn run(context: &Context, args: &ForgetArgs) -> anyhow::Result<Exit> {
+    let mut catalog = context.exclusive("forget")?;
+    let roots = catalog.roots().map_err(|error| context.at_catalog(error))?;
+    let root = paths::root_named(&roots, &args.path)?;
+    let rows = catalog
+        .forget(&root.path)
+        .map_err(|error| context.at_catalog(error))?;
+    let mut line = format!(
+        "forgot the root {} with {}, {}",
+        escape(&root.path),
+        counted(root.files, "file", "files"),
+        human_size(root.bytes)
+    );
+    let removed = rows.saturating_sub(root.files);
+    if removed > 0 {
+        line += &format!(", and {} removed before", counted(removed, "file", "files"));
+    }
+    output::print(&(line + "; nothing on disk was touched\n"))?;
+    Ok(Exit::Done)
+}

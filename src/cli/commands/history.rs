@@ -1,0 +1,258 @@
+//! `dupescan history [PATH]`: the scans over time, and what came and went
+//! between two of them.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::report;
+use crate::catalog::{CatalogError, FileList, ReadOnly, RootRow, ScanRow, ScanState, Verdict};
+use crate::cli::args::HistoryArgs;
+use crate::cli::session::{Context, Form, Writing, named_place_ever};
+use crate::cli::terminal::{Exit, exit};
+use crate::model::{ScanId, Totals};
+use crate::report::{Cell, Column, Header, counted, files_and_bytes, size};
+
+const SCANS: &[Column] = &[
+    Column::new("scan", "SCAN", 5),
+    Column::new("ended", "ENDED", 16),
+    Column::hidden("state"),
+    Column::hidden("started_at"),
+    Column::hidden("finished_at"),
+    Column::hidden("files"),
+    Column::hidden("bytes"),
+    Column::new("added", "NEW", 7),
+    Column::hidden("changed"),
+    Column::new("removed", "GONE", 7),
+    Column::hidden("groups"),
+    Column::hidden("copies"),
+    Column::new("reclaimable", "FREES", 10),
+    Column::hidden("growth"),
+    Column::hidden("undetermined"),
+    Column::new("path", "PATH", 0),
+];
+
+const FILES: &[Column] = &[
+    Column::new("change", "CHANGE", 8),
+    Column::new("size", "SIZE", 10),
+    Column::hidden("mtime"),
+    Column::new("path", "PATH", 0),
+    Column::hidden("digest"),
+];
+
+pub(crate) fn run(context: &Context, args: &HistoryArgs) -> anyhow::Result<Exit> {
+    let catalog = context.catalog()?;
+    let at_catalog = |error: CatalogError| context.at_catalog(error);
+    let header = report::header(&catalog).map_err(at_catalog)?;
+    let roots = catalog.roots().map_err(at_catalog)?;
+    let place = match &args.path {
+        Some(typed) => Some(named_place_ever(context, &catalog, typed)?),
+        None => None,
+    };
+    match &args.between {
+        Some(scans) => {
+            let scans = check_scans(&catalog, scans)?;
+            changes(context, args, catalog, &header, place.as_deref(), scans)
+        }
+        None => list_scans(context, args, &catalog, &header, &roots, place.as_deref()),
+    }
+}
+
+/// What the duplicates of the whole catalog came to, first and last.
+#[derive(Debug, Default, Serialize)]
+struct ScanTotals {
+    scans: u64,
+    first_scan: Option<i64>,
+    first_reclaimable: Option<u64>,
+    last_scan: Option<i64>,
+    last_reclaimable: Option<u64>,
+}
+
+impl ScanTotals {
+    /// Takes the next older scan in.
+    fn add(&mut self, scan: &ScanRow) {
+        self.scans += 1;
+        if let Some(totals) = scan.totals {
+            if self.last_scan.is_none() {
+                self.last_scan = Some(scan.id.0);
+                self.last_reclaimable = Some(totals.reclaimable);
+            }
+            self.first_scan = Some(scan.id.0);
+            self.first_reclaimable = Some(totals.reclaimable);
+        }
+    }
+
+    fn sentences(&self, is_exact: bool) -> Vec<String> {
+        let mut lines = vec![counted(self.scans, "scan", "scans")];
+        if let (Some(first), Some(before), Some(last), Some(after)) = (
+            self.first_scan,
+            self.first_reclaimable,
+            self.last_scan,
+            self.last_reclaimable,
+        ) && first != last
+        {
+            let (sign, growth) = match before <= after {
+                true => ("+", after - before),
+                false => ("-", before - after),
+            };
+            lines.push(format!(
+                "duplicates in the whole catalog: {} in scan {first}, {} in scan {last} ({sign}{})",
+                size(before, is_exact),
+                size(after, is_exact),
+                size(growth, is_exact)
+            ));
+        }
+        lines
+    }
+}
+
+fn list_scans(
+    context: &Context,
+    args: &HistoryArgs,
+    catalog: &ReadOnly,
+    header: &Header,
+    roots: &[RootRow],
+    place: Option<&Path>,
+) -> anyhow::Result<Exit> {
+    let scans = catalog.recent_scans(u32::MAX);
+    let mut scans = scans.map_err(|error| context.at_catalog(error))?;
+    let path_of = |scan: &ScanRow| -> PathBuf {
+        let root = roots.iter().find(|root| root.id == scan.root);
+        let root = root.map_or(Path::new("/"), |root| &root.path);
+        root.join(&scan.subpath).components().collect()
+    };
+    scans.retain(|scan| {
+        let path = path_of(scan);
+        place.is_none_or(|place| path.starts_with(place) || place.starts_with(&path))
+    });
+    let form = Form::from(&args.answer);
+    form.give(context, header, ("scans", SCANS), |answer| {
+        let mut totals = ScanTotals::default();
+        for (at, scan) in scans.iter().enumerate() {
+            totals.add(scan);
+            let older = scans[at + 1..].iter().find_map(|older| older.totals);
+            scan_row(answer, scan, older, path_of(scan))?;
+        }
+        let left = answer.end(&totals, &totals.sentences(form.exact_bytes))?;
+        Ok((left, Exit::Done))
+    })
+}
+
+fn scan_row(
+    answer: &mut Writing<'_, '_>,
+    scan: &ScanRow,
+    older: Option<Totals>,
+    path: PathBuf,
+) -> anyhow::Result<()> {
+    let counters = &scan.counters;
+    let count = |number: Option<u64>| number.map_or(Cell::Nothing, Cell::Count);
+    let totals = scan.totals;
+    let growth = totals.zip(older).map(|(now, before)| {
+        i64::try_from(now.reclaimable).unwrap_or(i64::MAX)
+            - i64::try_from(before.reclaimable).unwrap_or(i64::MAX)
+    });
+    let ended = match scan.finished {
+        Some(moment) if scan.state == ScanState::Complete => Cell::Moment(moment),
+        _ => Cell::text(scan.state.name()),
+    };
+    answer.row(&[
+        Cell::Count(scan.id.0.unsigned_abs()),
+        ended,
+        Cell::text(scan.state.name()),
+        Cell::Moment(scan.started),
+        scan.finished.map_or(Cell::Nothing, Cell::Moment),
+        Cell::Count(counters.files),
+        Cell::Size(counters.bytes),
+        Cell::Count(counters.added + counters.restored),
+        Cell::Count(counters.changed),
+        Cell::Count(counters.removed),
+        count(totals.map(|totals| totals.groups)),
+        count(totals.map(|totals| totals.copies)),
+        totals.map_or(Cell::Nothing, |totals| Cell::Size(totals.reclaimable)),
+        growth.map_or(Cell::Nothing, Cell::Growth),
+        count(totals.map(|totals| totals.undetermined)),
+        Cell::Path(path),
+    ])?;
+    Ok(())
+}
+
+fn check_scans(catalog: &ReadOnly, scans: &[i64]) -> anyhow::Result<(ScanId, ScanId)> {
+    let newest = catalog.as_of()?.map_or(0, |as_of| as_of.scan.0);
+    let (from, until) = match scans {
+        [from, until] => (*from, *until),
+        _ => (0, newest),
+    };
+    if from >= until {
+        return Err(exit::usage(format_args!(
+            "--between {from} {until} holds no scan: the second number must be the larger"
+        )));
+    }
+    if until > newest {
+        return Err(exit::usage(format_args!(
+            "there is no scan {until}: the newest is {newest} (`dupescan history` lists them)"
+        )));
+    }
+    Ok((ScanId(from), ScanId(until)))
+}
+
+#[derive(Debug, Default, Serialize)]
+struct ChangeTotals {
+    from: i64,
+    to: i64,
+    appeared_files: u64,
+    appeared_bytes: u64,
+    vanished_files: u64,
+    vanished_bytes: u64,
+}
+
+fn changes(
+    context: &Context,
+    args: &HistoryArgs,
+    catalog: ReadOnly,
+    header: &Header,
+    place: Option<&Path>,
+    scans: (ScanId, ScanId),
+) -> anyhow::Result<Exit> {
+    let at_catalog = |error: CatalogError| context.at_catalog(error);
+    let tops = match place {
+        Some(place) => catalog.tops_ever(place),
+        None => catalog.all_tops(),
+    };
+    let tops = tops.map_err(at_catalog)?;
+    let filter = args.filter.filter()?;
+    let mut list = FileList::changes(catalog, &tops, filter, scans).map_err(at_catalog)?;
+    let form = Form::from(&args.answer);
+    form.give(context, header, ("files", FILES), |answer| {
+        let mut totals = ChangeTotals {
+            from: scans.0.0,
+            to: scans.1.0,
+            ..ChangeTotals::default()
+        };
+        while let Some(file) = list.next_file().map_err(at_catalog)? {
+            let (files, bytes) = match file.verdict {
+                Verdict::Appeared => (&mut totals.appeared_files, &mut totals.appeared_bytes),
+                _ => (&mut totals.vanished_files, &mut totals.vanished_bytes),
+            };
+            *files += 1;
+            *bytes += file.size;
+            answer.row(&[
+                Cell::text(file.verdict.name()),
+                Cell::Size(file.size),
+                Cell::FileTime(file.mtime_ns),
+                Cell::Path(file.path),
+                file.digest
+                    .map_or(Cell::Nothing, |digest| Cell::text(digest.to_hex())),
+            ])?;
+        }
+        let words = |files, bytes| files_and_bytes(files, bytes, form.exact_bytes);
+        let sentence = format!(
+            "after scan {}, up to scan {}: {} appeared, {} vanished",
+            totals.from,
+            totals.to,
+            words(totals.appeared_files, totals.appeared_bytes),
+            words(totals.vanished_files, totals.vanished_bytes)
+        );
+        let left = answer.end(&totals, &[sentence])?;
+        Ok((left, Exit::Done))
+    })
+}

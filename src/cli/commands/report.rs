@@ -1,0 +1,245 @@
+//! `dupescan report`: prints the duplicate groups of the catalog.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use crate::access::Checker;
+use crate::catalog::{GroupFilter, GroupList, ReadOnly};
+use crate::cli::args::{ReportArgs, ReportFormat, exclusion};
+use crate::cli::session::{Context, named_place_ever};
+use crate::cli::terminal::{Exit, atomic_file, exit, output};
+use crate::model::{CopyEntry, Group, Timestamp, Totals};
+use crate::report::{Format, Header, Render, Style, renderer, text};
+use crate::scan::Notice;
+
+pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> {
+    args.check()?;
+    if args.format == ReportFormat::Html && args.output.is_none() && context.terminal {
+        return Err(exit::usage(
+            "an HTML report is a page for a browser, not for a terminal: name a file, \
+             for instance --output dupes.html",
+        ));
+    }
+    let catalog = context.catalog()?;
+    let at_catalog = |error| context.at_catalog(error);
+    let header = header(&catalog).map_err(at_catalog)?;
+    let check = match args.check {
+        true => Some(Checker::new(catalog.roots().map_err(at_catalog)?)),
+        false => None,
+    };
+    let below = args.paths.iter();
+    let below = below.map(|typed| named_place_ever(context, &catalog, typed));
+    let below: Vec<_> = below.collect::<Result<_, _>>()?;
+    for root in catalog.roots().map_err(at_catalog)? {
+        for notice in Notice::of_whole_paths(&args.exclude, &root.path) {
+            context.note(&notice.to_string());
+        }
+    }
+    let filter = filter(context, &catalog, args, below.clone())?;
+    let rotten = catalog.rotten().map_err(at_catalog)?.len() as u64;
+    let source = Source {
+        groups: GroupList::build(catalog, filter).map_err(at_catalog)?,
+        check,
+        left_out: LeftOut::default(),
+        below,
+        args,
+        context,
+    };
+    let left_out = write(context, args, &header, source)?;
+    let format = Format::from(args.format);
+    if matches!(format, Format::Csv | Format::Fdupes) && left_out.groups > 0 {
+        let shown = args.limit.unwrap_or(0);
+        let all = text::counted(shown + left_out.groups, "group", "groups");
+        context.note(&format!("showing {} of {all}", text::grouped(shown)));
+    }
+    if matches!(format, Format::Jsonl | Format::Csv | Format::Fdupes) {
+        context.note(&text::as_of(&header));
+    }
+    for sentence in left_out.sentences() {
+        context.note(&sentence);
+    }
+    if rotten > 0 {
+        let files = text::counted(rotten, "file is", "files are");
+        let audit = context.command("audit");
+        context.note(&format!("{files} left out as no copy: rotten (`{audit}`)"));
+    }
+    Ok(Exit::Done)
+}
+
+/// When a question is asked, and up to which scan the answer holds.
+pub(crate) fn header(catalog: &ReadOnly) -> Result<Header, crate::catalog::CatalogError> {
+    Ok(Header {
+        generated_at: Timestamp::now(),
+        as_of: catalog.as_of()?,
+        unfinished: catalog.unfinished_scans()?.len(),
+    })
+}
+
+fn filter(
+    context: &Context,
+    catalog: &ReadOnly,
+    args: &ReportArgs,
+    below: Vec<PathBuf>,
+) -> anyhow::Result<GroupFilter> {
+    let algorithm = catalog
+        .algorithm()
+        .map_err(|error| context.at_catalog(error))?;
+    Ok(GroupFilter {
+        min_count: args.min_count,
+        min_size: args.min_size,
+        max_size: args.max_size,
+        empty: args.empty.then(|| algorithm.digest_of_nothing()),
+        across: args.across,
+        below,
+        extensions: args.ext.clone(),
+        exclude: exclusion(&args.exclude)?,
+        order: args.sort.into(),
+        // With --check the limit is on groups that pass it.
+        limit: args.limit.filter(|_| !args.check),
+        ..GroupFilter::default()
+    })
+}
+
+fn write(
+    context: &Context,
+    args: &ReportArgs,
+    header: &Header,
+    source: Source<'_>,
+) -> anyhow::Result<LeftOut> {
+    let format = Format::from(args.format);
+    let style = Style {
+        links: args.links,
+        nul: args.null,
+        exact_bytes: args.bytes,
+        ..Style::default()
+    };
+    match &args.output {
+        Some(file) => {
+            let mut left_out = LeftOut::default();
+            atomic_file::fill(file, &context.config.db, |out| {
+                left_out = source.render(header, renderer(format, style, out))?;
+                Ok(())
+            })?;
+            Ok(left_out)
+        }
+        None => {
+            let style = context.on_stdout(style);
+            let mut stdout = output::stdout();
+            let left_out = source.render(header, renderer(format, style, &mut stdout))?;
+            stdout.flush()?;
+            Ok(left_out)
+        }
+    }
+}
+
+/// The groups to print, checked on the way when that was asked for.
+struct Source<'a> {
+    groups: GroupList,
+    check: Option<Checker>,
+    left_out: LeftOut,
+    below: Vec<PathBuf>,
+    args: &'a ReportArgs,
+    context: &'a Context,
+}
+
+/// What `--limit` and `--check` kept out of the report.
+#[derive(Debug, Default)]
+struct LeftOut {
+    /// Groups beyond the limit; not known with `--check`.
+    groups: u64,
+    /// Copies whose root is offline.
+    offline: u64,
+    /// Copies that are gone or not as they were scanned.
+    outdated: u64,
+    /// Whether `--limit` ended it before all groups were looked at.
+    is_cut: bool,
+}
+
+impl LeftOut {
+    fn sentences(&self) -> Vec<String> {
+        let mut sentences = Vec::new();
+        let mut left_out = |copies, why: &str| {
+            if copies > 0 {
+                let copies = text::counted(copies, "copy", "copies");
+                sentences.push(format!("--check left out {copies}: {why}"));
+            }
+        };
+        left_out(self.offline, "offline");
+        left_out(self.outdated, "gone or changed since the scan");
+        if self.is_cut {
+            let cut = "--limit ended the check: further groups were not looked at, nor counted";
+            sentences.push(cut.to_owned());
+        }
+        sentences
+    }
+}
+
+impl Source<'_> {
+    fn render(
+        mut self,
+        header: &Header,
+        mut report: Box<dyn Render + '_>,
+    ) -> anyhow::Result<LeftOut> {
+        let mut printed = Totals {
+            undetermined: self.groups.totals().undetermined,
+            ..Totals::default()
+        };
+        report.begin(header)?;
+        while let Some(group) = self.next()? {
+            printed.groups += 1;
+            printed.copies += group.copies.len() as u64;
+            printed.reclaimable = printed.reclaimable.saturating_add(group.reclaimable());
+            report.group(&group)?;
+            if self.args.limit == Some(printed.groups) {
+                self.left_out.is_cut = self.check.is_some() && self.fetch()?.is_some();
+                break;
+            }
+        }
+        let totals = match self.check {
+            Some(_) => printed,
+            None => self.groups.totals(),
+        };
+        report.end(&totals)?;
+        self.left_out.groups = totals.groups - printed.groups;
+        Ok(self.left_out)
+    }
+
+    fn fetch(&mut self) -> anyhow::Result<Option<Group>> {
+        let next = self.groups.next_group();
+        Ok(next.map_err(|error| self.context.at_catalog(error))?)
+    }
+
+    fn next(&mut self) -> anyhow::Result<Option<Group>> {
+        loop {
+            let Some(group) = self.fetch()? else {
+                return Ok(None);
+            };
+            let Some(check) = &self.check else {
+                return Ok(Some(group));
+            };
+            let copies = group.copies.len() as u64;
+            let is_offline = |copy: &&CopyEntry| !copy.names().any(|name| check.is_online(name));
+            let offline = group.copies.iter().filter(is_offline).count() as u64;
+            let group = check.current(group);
+            self.left_out.offline += offline;
+            self.left_out.outdated += copies - offline - group.copies.len() as u64;
+            if self.is_wanted(&group) {
+                return Ok(Some(group));
+            }
+        }
+    }
+
+    /// What the catalog's filter found true must be true of what is left.
+    fn is_wanted(&self, group: &Group) -> bool {
+        let names = || {
+            let copies = group.copies.iter();
+            copies.flat_map(CopyEntry::names)
+        };
+        let is_below = |path: &PathBuf| self.below.iter().any(|top| path.starts_with(top));
+        let first_root = group.copies.first().map(|copy| &copy.root);
+        let is_across = |path: &PathBuf| first_root.is_some_and(|root| !path.starts_with(root));
+        group.copies.len() as u64 >= self.args.min_count
+            && (self.below.is_empty() || names().any(is_below))
+            && (!self.args.across || names().any(is_across))
+    }
+}

@@ -1,0 +1,112 @@
+//! `dupescan roots`: lists the roots, and tells where one has moved.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use crate::catalog::{CatalogError, Exclusive, RootRow, VolumeRow};
+use crate::cli::args::{RootsArgs, RootsCommand};
+use crate::cli::session::{Context, paths};
+use crate::cli::terminal::{Exit, exit, output};
+use crate::model::{Fault, Step, escape};
+use crate::platform::{Dir, Volume};
+use crate::report::{Align, grouped, human_size, table};
+
+const COLUMNS: [(&str, Align); 4] = [
+    ("Root", Align::Left),
+    ("Folders", Align::Right),
+    ("Files", Align::Right),
+    ("Size", Align::Right),
+];
+
+pub(crate) fn run(context: &Context, args: &RootsArgs) -> anyhow::Result<Exit> {
+    match &args.command {
+        RootsCommand::List => list(context)?,
+        RootsCommand::Move { old, new } => move_root(context, old, new)?,
+    }
+    Ok(Exit::Done)
+}
+
+fn list(context: &Context) -> anyhow::Result<()> {
+    let roots = context
+        .catalog()?
+        .roots()
+        .map_err(|error| context.at_catalog(error))?;
+    let rows = roots.iter().map(|root| {
+        vec![
+            escape(&root.path),
+            grouped(root.folders),
+            grouped(root.files),
+            human_size(root.bytes),
+        ]
+    });
+    output::print(&table(&COLUMNS, rows, context.width()))
+}
+
+fn move_root(context: &Context, old: &Path, new: &Path) -> anyhow::Result<()> {
+    let mut catalog = context.exclusive("roots move")?;
+    let roots = catalog.roots().map_err(|error| context.at_catalog(error))?;
+    let root = paths::root_named(&roots, old)?;
+    let new = paths::resolve(new)?;
+    let volume = volume_of(&new)?;
+    refuse_strangers(&catalog, root, &new)?;
+    warn_of_another_volume(context, root, &new, &volume);
+    let moved = catalog
+        .register_volume(&volume)
+        .and_then(|volume| catalog.move_root(&root.path, &new, volume))
+        .map_err(|error| match error {
+            CatalogError::Overlap { .. } => exit::usage(error),
+            other => context.at_catalog(other).into(),
+        })?;
+    output::print(&format!(
+        "the root {} is now {}\n",
+        escape(&root.path),
+        escape(&moved.path)
+    ))
+}
+
+/// The volume of a folder; anything but a folder that can be opened is a
+/// mistake in what was typed.
+fn volume_of(path: &Path) -> anyhow::Result<VolumeRow> {
+    let volume = Dir::open_root(path)
+        .and_then(|dir| Volume::of(&dir))
+        .map_err(|error| {
+            exit::usage(format_args!(
+                "{} is not a folder to move to: {}",
+                path.display(),
+                Fault::from_io(Step::OpenFolder, &error).message
+            ))
+        })?;
+    Ok(VolumeRow {
+        identity: volume.identity,
+        fstype: volume.fstype.to_owned(),
+        stable_inodes: volume.stable_inodes,
+    })
+}
+
+/// A folder in which nothing of the root is found is not where it moved to.
+fn refuse_strangers(catalog: &Exclusive, root: &RootRow, new: &Path) -> anyhow::Result<()> {
+    let reader = catalog.reader()?;
+    let names = reader.live_names(root.top)?;
+    let is_there = |name: &OsString| new.join(name).symlink_metadata().is_ok();
+    if !names.is_empty() && !names.iter().any(is_there) {
+        return Err(exit::usage(format_args!(
+            "{} holds nothing of the root {}: give the folder where it is now",
+            new.display(),
+            root.path.display()
+        )));
+    }
+    Ok(())
+}
+
+/// Allowed, since the next scan compares every file; but likely a slip.
+fn warn_of_another_volume(context: &Context, root: &RootRow, new: &Path, volume: &VolumeRow) {
+    if volume.identity != root.volume.identity {
+        context.note(&format!(
+            "{} lies on the volume {}, and {} was scanned on {}: the next scan reads again what differs",
+            new.display(),
+            volume.identity,
+            root.path.display(),
+            root.volume.identity
+        ));
+    }
+}

@@ -1,0 +1,182 @@
+//! The status for programs: one JSON document.
+
+use serde::Serialize;
+
+use super::{RootState, RootStatus, Status, Unfinished, User};
+use crate::catalog::{ScanRow, VolumeRow};
+use crate::model::{Algorithm, Timestamp};
+use crate::report::{PathJson, rfc3339, write_value};
+
+#[derive(Serialize)]
+struct StatusJson<'a> {
+    schema: u32,
+    generated_at: String,
+    catalog: CatalogJson<'a>,
+    roots: Vec<RootJson<'a>>,
+    volumes: Vec<VolumeJson<'a>>,
+    unfinished: Vec<ScanJson<'a>>,
+    totals: Option<TotalsJson>,
+    errors: u64,
+    rotten: u64,
+}
+
+#[derive(Serialize)]
+struct CatalogJson<'a> {
+    #[serde(flatten)]
+    path: PathJson<'a>,
+    bytes: u64,
+    algorithm: Algorithm,
+    in_use_by: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct RootJson<'a> {
+    #[serde(flatten)]
+    path: PathJson<'a>,
+    state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+    folders: u64,
+    files: u64,
+    bytes: u64,
+    volume: &'a str,
+    last_complete_scan: Option<i64>,
+    last_complete_at: Option<String>,
+}
+
+impl<'a> RootJson<'a> {
+    fn new(status: &'a RootStatus) -> Self {
+        let root = &status.root;
+        let last = status.last_complete.as_ref();
+        Self {
+            path: PathJson::new(&root.path),
+            state: status.state.name(),
+            reason: match &status.state {
+                RootState::Offline(reason) => Some(reason),
+                _ => None,
+            },
+            folders: root.folders,
+            files: root.files,
+            bytes: root.bytes,
+            volume: &root.volume.identity,
+            last_complete_scan: last.map(|scan| scan.id.0),
+            last_complete_at: last.and_then(|scan| scan.finished).map(rfc3339),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct VolumeJson<'a> {
+    identity: &'a str,
+    fstype: &'a str,
+    stable_inodes: bool,
+    last_seen: String,
+}
+
+impl<'a> VolumeJson<'a> {
+    fn new(volume: &'a VolumeRow, seen: Timestamp) -> Self {
+        Self {
+            identity: &volume.identity,
+            fstype: &volume.fstype,
+            stable_inodes: volume.stable_inodes,
+            last_seen: rfc3339(seen),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct ScanJson<'a> {
+    scan: i64,
+    #[serde(flatten)]
+    path: PathJson<'a>,
+    state: &'static str,
+    stage: &'static str,
+    progress: Option<ShareJson>,
+    started_at: String,
+    updated_at: String,
+    age_seconds: u64,
+}
+
+#[derive(Serialize)]
+struct ShareJson {
+    unit: &'static str,
+    done: u64,
+    total: u64,
+}
+
+impl<'a> ScanJson<'a> {
+    fn new(unfinished: &'a Unfinished, now: Timestamp) -> Self {
+        let scan = &unfinished.scan;
+        Self {
+            scan: scan.id.0,
+            path: PathJson::new(&unfinished.path),
+            state: scan.state.name(),
+            stage: scan.stage.name(),
+            progress: unfinished.share.map(|share| ShareJson {
+                unit: share.unit.name(),
+                done: share.done,
+                total: share.total,
+            }),
+            started_at: rfc3339(scan.started),
+            updated_at: rfc3339(scan.updated),
+            age_seconds: unfinished.age(now),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct TotalsJson {
+    as_of_scan: i64,
+    groups: u64,
+    copies: u64,
+    reclaimable: u64,
+    undetermined: u64,
+}
+
+impl TotalsJson {
+    fn new(scan: &ScanRow) -> Option<Self> {
+        let totals = scan.totals?;
+        Some(Self {
+            as_of_scan: scan.id.0,
+            groups: totals.groups,
+            copies: totals.copies,
+            reclaimable: totals.reclaimable,
+            undetermined: totals.undetermined,
+        })
+    }
+}
+
+/// The whole status.
+pub(crate) fn render(status: &Status) -> anyhow::Result<String> {
+    let document = StatusJson {
+        schema: 1,
+        generated_at: rfc3339(status.now),
+        catalog: CatalogJson {
+            path: PathJson::new(&status.catalog),
+            bytes: status.bytes,
+            algorithm: status.algorithm,
+            in_use_by: match &status.user {
+                User::Process(process) => Some(process),
+                User::Nobody | User::Unknown => None,
+            },
+        },
+        roots: status.roots.iter().map(RootJson::new).collect(),
+        volumes: status
+            .volumes
+            .iter()
+            .map(|(volume, seen)| VolumeJson::new(volume, *seen))
+            .collect(),
+        unfinished: status
+            .unfinished
+            .iter()
+            .map(|scan| ScanJson::new(scan, status.now))
+            .collect(),
+        totals: status.settled.as_ref().and_then(TotalsJson::new),
+        errors: status.dead_letters,
+        rotten: status.rotten,
+    };
+    let mut text = Vec::new();
+    write_value(&mut text, &document)?;
+    text.push(b'\n');
+    Ok(String::from_utf8(text)?)
+}

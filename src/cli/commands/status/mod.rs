@@ -1,0 +1,191 @@
+//! `dupescan status`: what the catalog knows, what is unfinished and what is
+//! offline.
+
+mod json;
+mod table;
+
+use std::path::PathBuf;
+
+use crate::catalog::{
+    CatalogError, Lock, ReadOnly, RootRow, ScanRow, Share, Stage, VolumeRow, Wanted, own_files,
+};
+use crate::cli::args::{ListFormat, StatusArgs};
+use crate::cli::session::Context;
+use crate::cli::terminal::{Exit, output};
+use crate::model::{Algorithm, ScanOptions, Timestamp};
+use crate::platform::VolumeTable;
+use crate::scan::online_state;
+
+pub(crate) fn run(context: &Context, args: &StatusArgs) -> anyhow::Result<Exit> {
+    let status = Status::of(&context.catalog()?).map_err(|error| context.at_catalog(error))?;
+    let text = match args.format {
+        ListFormat::Table => table::render(&status, context, args.bytes),
+        ListFormat::Json => json::render(&status)?,
+    };
+    output::print(&text)?;
+    Ok(Exit::Done)
+}
+
+/// Everything that is shown.
+struct Status {
+    now: Timestamp,
+    catalog: PathBuf,
+    bytes: u64,
+    algorithm: Algorithm,
+    roots: Vec<RootStatus>,
+    volumes: Vec<(VolumeRow, Timestamp)>,
+    unfinished: Vec<Unfinished>,
+    settled: Option<ScanRow>,
+    dead_letters: u64,
+    /// Files that an audit found not to be what they were.
+    rotten: u64,
+    user: User,
+}
+
+/// Who changes the catalog now.
+enum User {
+    Nobody,
+    Process(String),
+    /// The lock may not be looked at.
+    Unknown,
+}
+
+impl User {
+    fn of(catalog: &ReadOnly) -> Self {
+        match Lock::holder(catalog.path()) {
+            Ok(None) => Self::Nobody,
+            Ok(Some(process)) => Self::Process(process),
+            Err(_) => Self::Unknown,
+        }
+    }
+}
+
+/// A scan that is running or can go on.
+struct Unfinished {
+    scan: ScanRow,
+    path: PathBuf,
+    share: Option<Share>,
+}
+
+impl Unfinished {
+    /// Seconds since its last commit.
+    fn age(&self, now: Timestamp) -> u64 {
+        u64::try_from(now.0.saturating_sub(self.scan.updated.0)).unwrap_or(0)
+    }
+}
+
+struct RootStatus {
+    root: RootRow,
+    last_complete: Option<ScanRow>,
+    state: RootState,
+}
+
+/// How a root stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum RootState {
+    Ok,
+    NeverCompleted,
+    /// Not there now, and why.
+    Offline(String),
+}
+
+impl RootState {
+    const fn name(&self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::NeverCompleted => "never completed",
+            Self::Offline(_) => "offline",
+        }
+    }
+}
+
+impl Status {
+    fn of(catalog: &ReadOnly) -> Result<Self, CatalogError> {
+        let roots = catalog.roots()?;
+        let path_of = |scan: &ScanRow| {
+            let root = roots.iter().find(|root| root.id == scan.root);
+            let path = root.map_or_else(PathBuf::new, |root| root.path.clone());
+            path.components().chain(scan.subpath.components()).collect()
+        };
+        let mut shares = Shares::default();
+        let unfinished = catalog
+            .unfinished_scans()?
+            .into_iter()
+            .map(|scan| {
+                Ok(Unfinished {
+                    path: path_of(&scan),
+                    share: shares.of(catalog, &scan)?,
+                    scan,
+                })
+            })
+            .collect::<Result<_, CatalogError>>()?;
+        Ok(Self {
+            now: Timestamp::now(),
+            catalog: catalog.path().to_owned(),
+            bytes: size_of(catalog),
+            algorithm: catalog.algorithm()?,
+            unfinished,
+            volumes: catalog.volumes()?,
+            settled: catalog.last_settled_scan()?,
+            dead_letters: catalog.fault_count()?,
+            rotten: catalog.rotten()?.len() as u64,
+            user: User::of(catalog),
+            roots: root_states(catalog, roots)?,
+        })
+    }
+}
+
+/// The shares found so far: scans that stopped together have one, and it
+/// takes a pass over the catalog.
+#[derive(Default)]
+struct Shares(Vec<(Stage, Wanted, Share)>);
+
+impl Shares {
+    fn of(&mut self, catalog: &ReadOnly, scan: &ScanRow) -> Result<Option<Share>, CatalogError> {
+        let options: ScanOptions = serde_json::from_str(&scan.options).unwrap_or_default();
+        let wanted = Wanted {
+            min_size: options.min_size,
+            max_size: options.max_size,
+            hash_all: options.hash_all,
+        };
+        let is_same = |known: &&(Stage, Wanted, _)| (known.0, known.1) == (scan.stage, wanted);
+        // Listing is a scan's own.
+        let known = self.0.iter().find(is_same);
+        if let Some((.., share)) = known.filter(|_| scan.stage != Stage::List) {
+            return Ok(Some(*share));
+        }
+        let share = catalog.share(scan, &wanted)?;
+        self.0
+            .extend(share.map(|share| (scan.stage, wanted, share)));
+        Ok(share)
+    }
+}
+
+/// Bytes of the catalog and the files beside it.
+fn size_of(catalog: &ReadOnly) -> u64 {
+    own_files(catalog.path())
+        .iter()
+        .filter_map(|file| std::fs::metadata(file).ok())
+        .map(|file| file.len())
+        .sum()
+}
+
+fn root_states(catalog: &ReadOnly, roots: Vec<RootRow>) -> Result<Vec<RootStatus>, CatalogError> {
+    let volumes = VolumeTable::new();
+    roots
+        .into_iter()
+        .map(|root| {
+            let last_complete = catalog.last_complete_scan(root.id)?;
+            let state = match (online_state(&root, &volumes).err(), &last_complete) {
+                (Some(reason), _) => RootState::Offline(reason),
+                (None, None) => RootState::NeverCompleted,
+                (None, Some(_)) => RootState::Ok,
+            };
+            Ok(RootStatus {
+                root,
+                last_complete,
+                state,
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,207 @@
+//! The status for people, readable at 80 columns: paths stay whole, so roots
+//! are blocks of lines and not rows.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use super::{RootState, RootStatus, Status, User};
+use crate::catalog::{ScanRow, ScanState, Share, ShareUnit};
+use crate::cli::session::Context;
+use crate::model::escape;
+use crate::report::{Align, counted, duration, grouped, size, table, timestamp};
+
+const VOLUMES: [(&str, Align); 4] = [
+    ("Volume", Align::Left),
+    ("Type", Align::Left),
+    ("Inodes", Align::Left),
+    ("Last seen", Align::Left),
+];
+
+/// The whole status.
+pub(crate) fn render(status: &Status, context: &Context, exact: bool) -> String {
+    let mut text = String::new();
+    push(
+        &mut text,
+        format_args!("Catalog {}", escape(&status.catalog)),
+    );
+    let (bytes, algorithm) = (size(status.bytes, exact), status.algorithm);
+    push(
+        &mut text,
+        format_args!("    {bytes}, digests by {algorithm}\n"),
+    );
+    if status.roots.is_empty() {
+        let scan = context.command("scan PATH");
+        push(&mut text, format_args!("No roots: start with `{scan}`."));
+        return text;
+    }
+    for root in &status.roots {
+        push_root(&mut text, root, exact);
+    }
+    text += &table(&VOLUMES, volume_rows(status), context.width());
+    text.push('\n');
+    push_unfinished(&mut text, status, exact, &context.command("resume"));
+    push_totals(&mut text, status, exact);
+    push_failed(&mut text, status, &context.command("errors"));
+    if status.rotten > 0 {
+        let files = counted(status.rotten, "file is", "files are");
+        let audit = context.command("audit");
+        push(&mut text, format_args!("{files} rotten: see `{audit}`"));
+    }
+    text
+}
+
+fn push(text: &mut String, line: std::fmt::Arguments<'_>) {
+    writeln!(text, "{line}").expect("writing to a String cannot fail");
+}
+
+fn push_root(text: &mut String, status: &RootStatus, exact: bool) {
+    let root = &status.root;
+    let mark = match &status.state {
+        RootState::Offline(_) => "  OFFLINE",
+        _ => "",
+    };
+    push(text, format_args!("Root {}{mark}", escape(&root.path)));
+    let files = counted(root.files, "file", "files");
+    let folders = counted(root.folders, "folder", "folders");
+    let bytes = size(root.bytes, exact);
+    push(text, format_args!("    {files}, {bytes}, in {folders}"));
+    let last = match &status.last_complete {
+        Some(scan) => format!(
+            "last complete scan: {} (scan {})",
+            scan.finished.map_or_else(String::new, timestamp),
+            scan.id
+        ),
+        None => "never completely scanned".to_owned(),
+    };
+    push(text, format_args!("    {last}"));
+    if let RootState::Offline(reason) = &status.state {
+        push(text, format_args!("    offline: {}", escape(reason)));
+    }
+    text.push('\n');
+}
+
+fn volume_rows(status: &Status) -> Vec<Vec<String>> {
+    let volumes = status.volumes.iter();
+    volumes
+        .map(|(volume, seen)| {
+            let inodes = if volume.stable_inodes {
+                "stable"
+            } else {
+                "not stable"
+            };
+            vec![
+                escape(&volume.identity),
+                escape(&volume.fstype),
+                inodes.to_owned(),
+                timestamp(*seen),
+            ]
+        })
+        .collect()
+}
+
+fn push_unfinished(text: &mut String, status: &Status, exact: bool, resume: &str) {
+    if status.unfinished.is_empty() {
+        return;
+    }
+    for unfinished in &status.unfinished {
+        let (scan, path) = (&unfinished.scan, escape(&unfinished.path));
+        push(text, format_args!("Unfinished scan {} of {path}", scan.id));
+        let (state, stage) = (state(scan, &status.user), scan.stage.name());
+        let share = unfinished.share.as_ref();
+        let share = share.map_or_else(String::new, |found| self::share(found, exact));
+        push(text, format_args!("    {state} in stage {stage}{share}"));
+        let age = age(unfinished.age(status.now));
+        push(text, format_args!("    last progress {age} ago"));
+    }
+    match &status.user {
+        User::Process(process) => push(text, format_args!("    in use by {process}\n")),
+        User::Nobody | User::Unknown => push(text, format_args!("    go on with `{resume}`\n")),
+    }
+}
+
+/// A killed process leaves its scan marked running until the next command
+/// that changes the catalog.
+fn state(scan: &ScanRow, user: &User) -> &'static str {
+    match (scan.state, user) {
+        (ScanState::Running, User::Nobody) => "killed",
+        (ScanState::Running, User::Unknown) => "running or killed",
+        (other, _) => other.name(),
+    }
+}
+
+/// `, 61 % done: 61.2 GiB of 100.0 GiB`; rounded down, so that 100 is all.
+fn share(share: &Share, exact: bool) -> String {
+    let (done, total) = (share.done, share.total);
+    let percent = u128::from(done) * 100 / u128::from(total.max(1));
+    let what = match share.unit {
+        ShareUnit::Bytes => format!("{} of {}", size(done, exact), size(total, exact)),
+        ShareUnit::Files => format!("{} of {}", grouped(done), counted(total, "file", "files")),
+        ShareUnit::Folders => format!(
+            "{} of {} known so far",
+            grouped(done),
+            counted(total, "folder", "folders")
+        ),
+    };
+    format!(", {percent} % done: {what}")
+}
+
+fn age(seconds: u64) -> String {
+    if seconds < 1 {
+        return "a moment".to_owned();
+    }
+    duration(Duration::from_secs(seconds))
+}
+
+fn push_totals(text: &mut String, status: &Status, exact: bool) {
+    if let Some((scan, totals)) = status.settled.as_ref().and_then(|s| Some((s, s.totals?))) {
+        push(
+            text,
+            format_args!(
+                "As of scan {}: {}, {};\n    keeping one of each frees {}",
+                scan.id,
+                counted(totals.groups, "group of duplicates", "groups of duplicates"),
+                counted(totals.copies, "copy", "copies"),
+                size(totals.reclaimable, exact)
+            ),
+        );
+        if totals.undetermined > 0 {
+            let files = counted(totals.undetermined, "file is", "files are");
+            push(
+                text,
+                format_args!("    {files} undetermined: neither known duplicate nor known unique"),
+            );
+        }
+    }
+}
+
+fn push_failed(text: &mut String, status: &Status, errors: &str) {
+    match status.dead_letters {
+        0 => push(text, format_args!("No path failed")),
+        many => {
+            let paths = counted(many, "path", "paths");
+            push(text, format_args!("{paths} failed: see `{errors}`"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_rounded_down_and_say_of_what() {
+        let text = |unit, done, total| share(&Share { unit, done, total }, false);
+        assert_eq!(
+            text(ShareUnit::Bytes, (1 << 30) - 1, 1 << 30),
+            ", 99 % done: 1.0 GiB of 1.0 GiB"
+        );
+        assert_eq!(
+            text(ShareUnit::Files, 1_500, 3_000),
+            ", 50 % done: 1,500 of 3,000 files"
+        );
+        assert_eq!(
+            text(ShareUnit::Folders, 0, 1),
+            ", 0 % done: 0 of 1 folder known so far"
+        );
+    }
+}

@@ -1,0 +1,103 @@
+//! `dupescan unique [PATH]`: files that exist only once, or in too few copies.
+
+use serde::Serialize;
+
+use crate::catalog::{FileEntry, FileList, Verdict};
+use crate::cli::args::UniqueArgs;
+use crate::cli::session::{Context, Form, Question};
+use crate::cli::terminal::Exit;
+use crate::report::{Cell, Column, files_and_bytes};
+
+const FILES: &str = "files";
+const COLUMNS: &[Column] = &[
+    Column::new("answer", "ANSWER", 12),
+    Column::hidden("copies"),
+    Column::new("size", "SIZE", 10),
+    Column::hidden("mtime"),
+    Column::new("path", "PATH", 0),
+    Column::hidden("names"),
+    Column::hidden("digest"),
+];
+/// With more than one copy their number is worth a column.
+const COPIES_TOO: &[Column] = &[
+    Column::new("answer", "ANSWER", 12),
+    Column::new("copies", "COPIES", 6),
+    Column::new("size", "SIZE", 10),
+    Column::hidden("mtime"),
+    Column::new("path", "PATH", 0),
+    Column::hidden("names"),
+    Column::hidden("digest"),
+];
+
+#[derive(Debug, Default, Serialize)]
+struct Totals {
+    copies_under: u64,
+    files: u64,
+    bytes: u64,
+    undetermined_files: u64,
+    undetermined_bytes: u64,
+}
+
+impl Totals {
+    fn add(&mut self, file: &FileEntry) {
+        if file.verdict == Verdict::Undetermined {
+            self.undetermined_files += 1;
+            self.undetermined_bytes += file.size;
+        } else {
+            self.files += 1;
+            self.bytes += file.size;
+        }
+    }
+
+    fn sentences(&self, is_exact: bool) -> Vec<String> {
+        let found = files_and_bytes(self.files, self.bytes, is_exact);
+        let mut lines = vec![match self.copies_under {
+            2 => format!("{found} in one copy only"),
+            under => format!("{found} in fewer than {under} copies"),
+        }];
+        if self.undetermined_files > 0 {
+            let (files, bytes) = (self.undetermined_files, self.undetermined_bytes);
+            let files = files_and_bytes(files, bytes, is_exact);
+            lines.push(format!(
+                "{files} undetermined: a file that could be another copy was not read, or is rotten"
+            ));
+        }
+        lines
+    }
+}
+
+pub(crate) fn run(context: &Context, args: &UniqueArgs) -> anyhow::Result<Exit> {
+    let filter = args.filter.filter()?;
+    let question = Question::about(context, args.path.as_deref())?;
+    let at_catalog = |error| context.at_catalog(error);
+    let tops = &question.tops;
+    let mut list = FileList::of_few_copies(question.catalog, tops, filter, args.copies_under)
+        .map_err(at_catalog)?;
+    let columns = if args.copies_under > 2 {
+        COPIES_TOO
+    } else {
+        COLUMNS
+    };
+    let form = Form::from(&args.answer);
+    form.give(context, &question.header, (FILES, columns), |answer| {
+        let mut totals = Totals {
+            copies_under: args.copies_under,
+            ..Totals::default()
+        };
+        while let Some(file) = list.next_file().map_err(at_catalog)? {
+            totals.add(&file);
+            answer.row(&[
+                Cell::text(file.verdict.name()),
+                Cell::Count(file.copies),
+                Cell::Size(file.size),
+                Cell::FileTime(file.mtime_ns),
+                Cell::Path(file.path),
+                Cell::Count(file.links.len() as u64 + 1),
+                file.digest
+                    .map_or(Cell::Nothing, |digest| Cell::text(digest.to_hex())),
+            ])?;
+        }
+        let left = answer.end(&totals, &totals.sentences(form.exact_bytes))?;
+        Ok((left, Exit::Done))
+    })
+}

@@ -1,0 +1,68 @@
+//! `dupescan verify`: checks the catalog, and mends it on request.
+
+use crate::catalog::{Problem, ReadOnly};
+use crate::cli::args::VerifyArgs;
+use crate::cli::session::Context;
+use crate::cli::terminal::{Exit, output};
+use crate::model::escape;
+use crate::report::counted;
+
+pub(crate) fn run(context: &Context, args: &VerifyArgs) -> anyhow::Result<Exit> {
+    let mut problems = check(context)?;
+    let mut text = list(&problems);
+    // A file that nothing can mend is not even opened for writing.
+    if args.repair && problems.iter().any(|problem| problem.mendable) {
+        output::print(&text)?;
+        let done = context
+            .exclusive("verify")?
+            .repair()
+            .map_err(|error| context.at_catalog(error))?;
+        text = done
+            .iter()
+            .map(|line| format!("mended: {}\n", escape(line)))
+            .collect();
+        problems = check(context)?;
+        text += &list(&problems);
+    }
+    output::print(&(text + &summary(context, &problems)))?;
+    Ok(if problems.is_empty() {
+        Exit::Done
+    } else {
+        Exit::Findings
+    })
+}
+
+fn check(context: &Context) -> anyhow::Result<Vec<Problem>> {
+    let catalog = ReadOnly::open_to_check(&context.config.db)?;
+    Ok(catalog
+        .verify()
+        .map_err(|error| context.at_catalog(error))?)
+}
+
+fn list(problems: &[Problem]) -> String {
+    problems
+        .iter()
+        .map(|problem| format!("problem: {}\n", escape(&problem.sentence)))
+        .collect()
+}
+
+fn summary(context: &Context, problems: &[Problem]) -> String {
+    let path = escape(&context.config.db);
+    if problems.is_empty() {
+        return format!("the catalog {path} is sound\n");
+    }
+    let all = problems.len() as u64;
+    let mendable = problems.iter().filter(|problem| problem.mendable).count() as u64;
+    let mut text = format!(
+        "the catalog {path} has {}\n",
+        counted(all, "problem", "problems")
+    );
+    if mendable > 0 {
+        let repair = context.command("verify --repair");
+        text += &format!("`{repair}` mends {mendable} of {all}\n");
+    }
+    if mendable < all {
+        text += "what cannot be repaired: restore a backup, or scan again into a new catalog\n";
+    }
+    text
+}

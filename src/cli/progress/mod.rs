@@ -1,0 +1,216 @@
+//! What a user or a program sees while a scan runs, on standard error: lines
+//! that are drawn again and again on a terminal, a line or a JSON object every
+//! interval elsewhere. A thread of its own pulls it from the metrics, so that
+//! no worker waits for a terminal.
+
+mod json;
+mod lines;
+mod pace;
+mod plain;
+mod screen;
+mod view;
+
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::cli::session::Context;
+use crate::model::escape;
+use crate::pool::Shutdown;
+use crate::report::{counted, human_size, timestamp};
+use crate::scan::{Metrics, Notice};
+use crate::settings::{ProgressConfig, ProgressForm};
+use lines::lines;
+use screen::Screen;
+use view::Watch;
+
+/// Time between two drawings.
+const FRAME: Duration = Duration::from_millis(100);
+/// Longest time that clearing the terminal may hold up leaving at once.
+const CLEARING: Duration = Duration::from_millis(200);
+
+/// The form of progress in these surroundings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shown {
+    Bar,
+    Plain,
+    Json,
+    Nothing,
+}
+
+impl Shown {
+    /// What the setting comes to. What was asked for by name is there with
+    /// `-q` too; a bar needs a terminal and becomes lines elsewhere.
+    pub(crate) fn here(config: ProgressConfig, quiet: bool) -> Self {
+        let term = std::env::var_os("TERM").filter(|term| !term.is_empty() && term != "dumb");
+        Self::of(
+            config.form,
+            quiet,
+            io::stderr().is_terminal() && term.is_some(),
+        )
+    }
+
+    fn of(form: ProgressForm, quiet: bool, can_draw: bool) -> Self {
+        match form {
+            ProgressForm::Auto if can_draw && !quiet => Self::Bar,
+            ProgressForm::Bar if can_draw => Self::Bar,
+            ProgressForm::Plain | ProgressForm::Bar => Self::Plain,
+            ProgressForm::Json => Self::Json,
+            ProgressForm::Auto | ProgressForm::None => Self::Nothing,
+        }
+    }
+
+    /// Where bars are drawn.
+    pub(crate) fn display(self) -> MultiProgress {
+        MultiProgress::with_draw_target(match self {
+            Self::Bar => ProgressDrawTarget::term_like(Box::new(Screen::default())),
+            _ => ProgressDrawTarget::hidden(),
+        })
+    }
+}
+
+/// Shows progress until it is dropped.
+pub(crate) struct Progress {
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Progress {
+    /// Starts showing it where it is to be shown at all.
+    pub(crate) fn start(context: &Context, metrics: &Arc<Metrics>, shutdown: &Shutdown) -> Self {
+        let mut watch = Watch::new(Arc::clone(metrics), shutdown.clone());
+        let interval = context.config.progress.interval;
+        match context.shown {
+            Shown::Nothing => Self {
+                stop: None,
+                thread: None,
+            },
+            Shown::Bar => {
+                let mut bar = Bar::new(&context.progress, context.color_errors());
+                Self::every(FRAME, move |end| match end {
+                    false => bar.draw(&watch.look()),
+                    true => bar.0.finish_and_clear(),
+                })
+            }
+            Shown::Plain => Self::every(interval, move |end| {
+                if !end {
+                    print(&plain::line(&watch.look()));
+                }
+            }),
+            Shown::Json => Self::every(interval, move |end| {
+                print(&json::progress(&watch.look(), end));
+            }),
+        }
+    }
+
+    /// Calls `show` with `false` every interval and with `true` at the end.
+    fn every(interval: Duration, mut show: impl FnMut(bool) + Send + 'static) -> Self {
+        let (stop, stopped) = channel();
+        let thread = std::thread::spawn(move || {
+            while stopped.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
+                show(false);
+            }
+            show(true);
+        });
+        Self {
+            stop: Some(stop),
+            thread: Some(thread),
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.stop.take();
+        if let Some(thread) = self.thread.take() {
+            // A display that panicked has nothing more to show.
+            thread.join().ok();
+        }
+    }
+}
+
+/// The lines on a terminal. The bar and the colour.
+struct Bar(ProgressBar, bool);
+
+impl Bar {
+    fn new(display: &MultiProgress, color: bool) -> Self {
+        let bar = display.add(ProgressBar::new_spinner());
+        let style = ProgressStyle::with_template("{msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+        Self(bar, color)
+    }
+
+    fn draw(&mut self, view: &view::View) {
+        let lines = lines(view, screen::width().into(), self.1);
+        self.0.set_message(lines.join("\n"));
+    }
+}
+
+/// Tells the user of a run something, in the form that its progress has.
+pub(crate) fn notify(context: &Context, notice: &Notice) {
+    let line = match (context.shown, notice) {
+        (Shown::Json, notice) => json::notice(notice),
+        _ if context.quiet => return,
+        // It announces the progress, which nobody wants to see.
+        (Shown::Nothing, Notice::ToRead(..)) => return,
+        (_, Notice::ToRead(files, bytes)) => {
+            let files = counted(*files, "file", "files");
+            format!("{files} to read: {}", human_size(*bytes))
+        }
+        (_, Notice::AuditResumed(started)) => {
+            format!("going on with the audit of {}", timestamp(*started))
+        }
+        (_, other) => escape(&other.to_string()),
+    };
+    context.progress.suspend(|| print(&line));
+}
+
+/// Takes the lines off the terminal before the process is ended from another
+/// thread; not for long, since the terminal may be what hangs.
+pub(crate) fn clear(display: &MultiProgress) {
+    let display = display.clone();
+    let (done, cleared) = channel();
+    std::thread::spawn(move || {
+        display.clear().ok();
+        done.send(()).ok();
+    });
+    cleared.recv_timeout(CLEARING).ok();
+}
+
+fn print(line: &str) {
+    // In one piece, so that lines of other threads stay apart. Nobody is there
+    // to be told when standard error is closed.
+    io::stderr().write_all(format!("{line}\n").as_bytes()).ok();
+}
+
+/// A path for people; nothing where there is none.
+fn shown_path(path: &Path) -> Option<String> {
+    (!path.as_os_str().is_empty()).then(|| escape(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_shown_off_a_terminal_unless_asked_for() {
+        use ProgressForm::{Auto, Bar, Json, None, Plain};
+        for (form, quiet, can_draw, shown) in [
+            (Auto, false, true, Shown::Bar),
+            (Auto, true, true, Shown::Nothing),
+            (Auto, false, false, Shown::Nothing),
+            (Bar, true, true, Shown::Bar),
+            (Bar, false, false, Shown::Plain),
+            (Plain, true, true, Shown::Plain),
+            (Json, true, false, Shown::Json),
+            (None, false, true, Shown::Nothing),
+        ] {
+            assert_eq!(Shown::of(form, quiet, can_draw), shown, "{form:?}");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Giving an answer: what is asked about, where the answer goes, and what
+//! belongs on standard error because its format has no place for it.
+
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use super::context::Context;
+use super::paths;
+use crate::catalog::{CatalogError, ReadOnly};
+use crate::cli::args::{AnswerArgs, OutputArgs};
+use crate::cli::commands::report;
+use crate::cli::terminal::{atomic_file, exit, output};
+use crate::model::FolderId;
+use crate::report::{Answer, AnswerFormat, Column, Header, Style};
+
+/// An answer on its way to where the user wants it.
+pub(crate) type Writing<'a, 'w> = Answer<'a, &'w mut dyn Write>;
+
+/// The form of an answer, from whatever options a command has for it.
+#[derive(Clone, Copy)]
+pub(crate) struct Form<'a> {
+    pub(crate) format: AnswerFormat,
+    pub(crate) output: &'a OutputArgs,
+    pub(crate) exact_bytes: bool,
+}
+
+impl<'a> From<&'a AnswerArgs> for Form<'a> {
+    fn from(args: &'a AnswerArgs) -> Self {
+        Self {
+            format: args.format.into(),
+            output: &args.output,
+            exact_bytes: args.bytes,
+        }
+    }
+}
+
+impl Form<'_> {
+    /// Lets `fill` write an answer whose rows have this name and these
+    /// columns. It returns what is left to be said, and its result.
+    pub(crate) fn give<T>(
+        self,
+        context: &Context,
+        header: &Header,
+        shape: (&'static str, &'static [Column]),
+        fill: impl FnOnce(&mut Writing<'_, '_>) -> anyhow::Result<(Vec<String>, T)>,
+    ) -> anyhow::Result<T> {
+        let (left, result) = self.write(context, |style, out| {
+            let mut answer = Answer::new(self.format, style, header, shape, self.output.limit, out);
+            answer.begin()?;
+            fill(&mut answer)
+        })?;
+        for sentence in &left {
+            context.note(sentence);
+        }
+        Ok(result)
+    }
+
+    /// Lets `fill` write to standard output or to the file that was named.
+    pub(crate) fn write<T>(
+        self,
+        context: &Context,
+        fill: impl FnOnce(Style, &mut dyn Write) -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
+        let style = Style {
+            exact_bytes: self.exact_bytes,
+            ..Style::default()
+        };
+        match &self.output.output {
+            Some(file) => {
+                let mut result = None;
+                atomic_file::fill(file, &context.config.db, |file| {
+                    let mut out = BufWriter::new(file);
+                    result = Some(fill(style, &mut out)?);
+                    Ok(out.flush()?)
+                })?;
+                result.ok_or_else(|| anyhow::anyhow!("nothing was written"))
+            }
+            None => {
+                let style = context.on_stdout(style);
+                let mut stdout = output::stdout();
+                let result = fill(style, &mut stdout)?;
+                stdout.flush()?;
+                Ok(result)
+            }
+        }
+    }
+}
+
+/// What a question is about: a place in the catalog, as of a scan.
+pub(crate) struct Question {
+    pub(crate) catalog: ReadOnly,
+    pub(crate) header: Header,
+    /// The path that was typed, made whole.
+    pub(crate) place: Option<PathBuf>,
+    /// Its folders in the catalog; those of all roots where none was typed.
+    pub(crate) tops: Vec<FolderId>,
+}
+
+impl Question {
+    /// A question about the live files at and below `path`, or about all.
+    pub(crate) fn about(context: &Context, path: Option<&Path>) -> anyhow::Result<Self> {
+        let catalog = context.catalog()?;
+        let at_catalog = |error: CatalogError| context.at_catalog(error);
+        let header = report::header(&catalog).map_err(at_catalog)?;
+        let (place, tops) = match path {
+            Some(path) => {
+                let (place, tops) = named_place(context, &catalog, path)?;
+                (Some(place), tops)
+            }
+            None => (None, catalog.all_tops().map_err(at_catalog)?),
+        };
+        Ok(Self {
+            catalog,
+            header,
+            place,
+            tops,
+        })
+    }
+}
+
+/// A place of the catalog by the path that was typed, and its folders.
+pub(crate) fn named_place(
+    context: &Context,
+    catalog: &ReadOnly,
+    typed: &Path,
+) -> anyhow::Result<(PathBuf, Vec<FolderId>)> {
+    let at_catalog = |error: CatalogError| context.at_catalog(error);
+    let roots = catalog.roots().map_err(at_catalog)?;
+    let place = paths::place_named(context, &roots, typed)?;
+    let tops = catalog.tops_of(&place).map_err(at_catalog)?;
+    if tops.is_empty() && (place.is_file() || is_known_file(catalog, &place)?) {
+        return Err(paths::is_a_file(&place));
+    }
+    if tops.is_empty() {
+        return Err(unknown(context, &place));
+    }
+    Ok((place, tops))
+}
+
+/// As [`named_place`], but it may be a file, or a folder that is gone.
+pub(crate) fn named_place_ever(
+    context: &Context,
+    catalog: &ReadOnly,
+    typed: &Path,
+) -> anyhow::Result<PathBuf> {
+    let at_catalog = |error: CatalogError| context.at_catalog(error);
+    let roots = catalog.roots().map_err(at_catalog)?;
+    let place = paths::place_named(context, &roots, typed)?;
+    let tops = catalog.tops_ever(&place).map_err(at_catalog)?;
+    if tops.is_empty() && !is_known_file(catalog, &place).map_err(at_catalog)? {
+        return Err(unknown(context, &place));
+    }
+    Ok(place)
+}
+
+fn unknown(context: &Context, place: &Path) -> anyhow::Error {
+    exit::usage(format_args!(
+        "the catalog knows no folder {}: scan it with `{}`",
+        place.display(),
+        paths::scan_of(context, place)
+    ))
+}
+
+/// Whether the catalog has a file of this name: its disk may be offline.
+fn is_known_file(catalog: &ReadOnly, place: &Path) -> Result<bool, CatalogError> {
+    let Some((folder, name)) = place.parent().zip(place.file_name()) else {
+        return Ok(false);
+    };
+    match catalog.folder_at(folder)? {
+        Some(folder) => Ok(catalog.live_names(folder)?.iter().any(|live| live == name)),
+        None => Ok(false),
+    }
+}

@@ -1,0 +1,176 @@
+//! What every command gets: the configuration and what is known about the
+//! terminal.
+
+use std::io::{self, IsTerminal};
+use std::path::Path;
+
+use anstream::{AutoStream, ColorChoice};
+use indicatif::MultiProgress;
+
+use crate::catalog::{CatalogError, Exclusive, ReadOnly};
+use crate::cli::progress::Shown;
+use crate::cli::terminal::exit;
+use crate::report::Style;
+use crate::scan::ScanError;
+use crate::settings::{ColorWhen, Config, Places};
+
+/// Columns of a terminal that does not tell.
+const DEFAULT_WIDTH: u16 = 80;
+
+/// The surroundings of one command.
+#[derive(Debug)]
+pub(crate) struct Context {
+    /// The validated settings.
+    pub(crate) config: Config,
+    /// Whether `-q` was typed: nothing but results and errors.
+    pub(crate) quiet: bool,
+    /// Whether standard output is a terminal, where names must be escaped.
+    pub(crate) terminal: bool,
+    /// Whether standard output gets colour.
+    pub(crate) color: bool,
+    /// The form in which progress is shown.
+    pub(crate) shown: Shown,
+    /// Where progress bars are drawn: standard error, and nowhere when progress
+    /// has another form. Log lines go around them.
+    pub(crate) progress: MultiProgress,
+}
+
+impl Context {
+    pub(crate) fn new(mut config: Config, quiet: bool) -> Self {
+        // Whole, so that messages and temporary files name the right folder.
+        if let Ok(absolute) = std::path::absolute(&config.db) {
+            config.db = absolute;
+        }
+        let shown = Shown::here(config.progress, quiet);
+        Self {
+            quiet,
+            terminal: io::stdout().is_terminal(),
+            color: wants_color(config.color, AutoStream::choice(&io::stdout())),
+            shown,
+            progress: shown.display(),
+            config,
+        }
+    }
+}
+
+impl Context {
+    /// A style for standard output: escaped, coloured and as wide as that is.
+    pub(crate) fn on_stdout(&self, style: Style) -> Style {
+        Style {
+            terminal: self.terminal,
+            width: self.width(),
+            color: self.color,
+            ..style
+        }
+    }
+
+    /// The catalog, for reading.
+    pub(crate) fn catalog(&self) -> Result<ReadOnly, CatalogError> {
+        ReadOnly::open(&self.config.db)
+    }
+
+    /// The catalog, for `command` to change.
+    pub(crate) fn exclusive(&self, command: &str) -> Result<Exclusive, CatalogError> {
+        Exclusive::open(&self.config.db, command)
+    }
+
+    /// Puts the catalog's path in front of an error that does not name it.
+    pub(crate) fn at_catalog(&self, error: CatalogError) -> CatalogError {
+        error.at(&self.config.db)
+    }
+
+    /// The same for whatever a command ended with.
+    pub(crate) fn name_catalog(&self, error: anyhow::Error) -> anyhow::Error {
+        let error = match error.downcast::<CatalogError>() {
+            Ok(error) => return self.at_catalog(error).into(),
+            Err(other) => other,
+        };
+        match error.downcast::<ScanError>() {
+            Ok(ScanError::Catalog(error)) => self.at_catalog(error).into(),
+            Ok(other) => other.into(),
+            Err(other) => other,
+        }
+    }
+
+    /// Tells the user something beside the results, unless `-q` was typed.
+    pub(crate) fn note(&self, sentence: &str) {
+        if !self.quiet {
+            exit::print_line(sentence);
+        }
+    }
+
+    /// Columns of the terminal that standard output is; `None` elsewhere.
+    pub(crate) fn width(&self) -> Option<u16> {
+        self.terminal
+            .then(|| console_width().unwrap_or(DEFAULT_WIDTH))
+    }
+
+    /// Whether standard error gets colour.
+    pub(crate) fn color_errors(&self) -> bool {
+        wants_color(self.config.color, AutoStream::choice(&io::stderr()))
+    }
+
+    /// A command line that the user can type to do `command` on this catalog.
+    pub(crate) fn command(&self, command: &str) -> String {
+        let db = &self.config.db;
+        // Where the environment names a catalog, it does so next time, too.
+        let usual = match std::env::var_os("DUPESCAN_DB").filter(|path| !path.is_empty()) {
+            Some(path) => std::path::absolute(path).ok(),
+            None => Places::of_platform().db,
+        };
+        if usual.as_ref() == Some(db) {
+            format!("dupescan {command}")
+        } else {
+            format!("dupescan --db {} {command}", shell_word(db))
+        }
+    }
+}
+
+/// Quotes a path for a shell, only where it is needed.
+pub(crate) fn shell_word(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@%".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        text.into_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
+
+fn console_width() -> Option<u16> {
+    rustix::termios::tcgetwinsize(io::stdout())
+        .ok()
+        .map(|size| size.ws_col)
+        .filter(|columns| *columns > 0)
+}
+
+/// Whether a stream gets colour, given what its surroundings (a terminal or
+/// not, `NO_COLOR`, `TERM`) speak for.
+pub(crate) fn wants_color(when: ColorWhen, surroundings: ColorChoice) -> bool {
+    match when {
+        ColorWhen::Always => true,
+        ColorWhen::Never => false,
+        ColorWhen::Auto => surroundings != ColorChoice::Never,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_paths_that_need_it_are_quoted() {
+        assert_eq!(shell_word(Path::new("/a/b-c.db")), "/a/b-c.db");
+        assert_eq!(shell_word(Path::new("/a b/it's")), r"'/a b/it'\''s'");
+    }
+
+    #[test]
+    fn only_auto_asks_the_surroundings() {
+        for surroundings in [ColorChoice::Always, ColorChoice::Never] {
+            assert!(wants_color(ColorWhen::Always, surroundings));
+            assert!(!wants_color(ColorWhen::Never, surroundings));
+        }
+        assert!(wants_color(ColorWhen::Auto, ColorChoice::Always));
+        assert!(!wants_color(ColorWhen::Auto, ColorChoice::Never));
+    }
+}

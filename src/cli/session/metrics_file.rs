@@ -1,0 +1,186 @@
+//! `--metrics-file`: a thread that pulls the figures at intervals and puts
+//! them into a file, which is always whole.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+
+use anyhow::Context as _;
+
+use crate::cli::terminal::{atomic_file, exit};
+use crate::report::run::prometheus;
+use crate::scan::Metrics;
+use crate::settings::MetricsConfig;
+
+/// Writes until it is dropped, and once more then.
+#[derive(Debug)]
+pub(crate) struct MetricsFile {
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl MetricsFile {
+    /// Starts writing if a file is configured. One that cannot be written is
+    /// wrong usage.
+    pub(crate) fn start(
+        config: &MetricsConfig,
+        catalog: &Path,
+        metrics: &Arc<Metrics>,
+    ) -> anyhow::Result<Self> {
+        let Some(path) = config.file.clone() else {
+            return Ok(Self {
+                stop: None,
+                thread: None,
+            });
+        };
+        if atomic_file::belongs_to(catalog, &path) {
+            return Err(exit::usage(format_args!(
+                "the metrics file {} belongs to the catalog: write to another file",
+                path.display()
+            )));
+        }
+        write(&path, &prometheus::render(&metrics.snapshot(), true)).map_err(|error| {
+            exit::usage(format_args!(
+                "cannot write the metrics file {}: {error}: expected a file that can be created \
+                 or replaced",
+                path.display()
+            ))
+        })?;
+        let (metrics, interval) = (Arc::clone(metrics), config.interval);
+        let (stop, stopped) = channel();
+        let thread = std::thread::Builder::new()
+            .name("dupescan-metrics".to_owned())
+            .spawn(move || {
+                let mut file = Output::new(path);
+                while stopped.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
+                    file.update(&metrics, true);
+                }
+                file.update(&metrics, false);
+            })
+            .context("cannot start the metrics thread")?;
+        Ok(Self {
+            stop: Some(stop),
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for MetricsFile {
+    fn drop(&mut self) {
+        self.stop.take();
+        if let Some(thread) = self.thread.take() {
+            // Figures that cannot be written are no reason to fail a scan.
+            thread.join().ok();
+        }
+    }
+}
+
+/// The file, and whether writing it failed last time.
+struct Output {
+    path: PathBuf,
+    is_failing: bool,
+}
+
+impl Output {
+    fn new(path: PathBuf) -> Self {
+        Self {
+            path,
+            is_failing: false,
+        }
+    }
+
+    /// Replaces the file; a failure is logged when it begins.
+    fn update(&mut self, metrics: &Metrics, running: bool) {
+        let text = prometheus::render(&metrics.snapshot(), running);
+        match write(&self.path, &text) {
+            Ok(()) => self.is_failing = false,
+            Err(error) => {
+                if !self.is_failing {
+                    tracing::warn!(
+                        event = "metrics.failed",
+                        fault = %error,
+                        "the metrics file cannot be written"
+                    );
+                }
+                self.is_failing = true;
+            }
+        }
+    }
+}
+
+/// Puts a new file in the place of the old one. Not synced: after a power cut
+/// the figures are old anyway.
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    // A link is written through, not replaced.
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return Err(io::Error::other("not a regular file"));
+    }
+    // Readable for others too: they collect it, and it holds no names.
+    let mut file = atomic_file::beside(path)?;
+    file.write_all(text.as_bytes())?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    const CATALOG: &str = "/no/catalog.db";
+
+    fn config(file: PathBuf) -> MetricsConfig {
+        MetricsConfig {
+            file: Some(file),
+            interval: Duration::from_millis(5),
+        }
+    }
+
+    #[test]
+    fn the_file_follows_the_counters_and_ends_with_the_last_ones() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("dupescan.prom");
+        let metrics = Arc::new(Metrics::new());
+        let writing =
+            MetricsFile::start(&config(path.clone()), Path::new(CATALOG), &metrics).unwrap();
+        let has = |line: &str| fs::read_to_string(&path).unwrap().contains(line);
+        assert!(has("dupescan_running 1\n") && has("dupescan_files_seen_total 0\n"));
+        metrics.files_seen.add(3);
+        while !has("dupescan_files_seen_total 3\n") {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        metrics.files_seen.add(1);
+        drop(writing);
+        assert!(has("dupescan_running 0\n") && has("dupescan_files_seen_total 4\n"));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_place_that_cannot_be_written_is_named_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let metrics = Arc::new(Metrics::new());
+        for path in [folder.path().join("no/such/file"), folder.path().to_owned()] {
+            let error = MetricsFile::start(&config(path.clone()), Path::new(CATALOG), &metrics)
+                .unwrap_err();
+            let text = error.to_string();
+            let start = format!("cannot write the metrics file {}: ", path.display());
+            assert!(text.starts_with(&start) && !text.contains('\n'), "{text}");
+        }
+    }
+
+    #[test]
+    fn without_a_file_nothing_is_started() {
+        let config = MetricsConfig {
+            file: None,
+            interval: Duration::from_secs(10),
+        };
+        let none =
+            MetricsFile::start(&config, Path::new(CATALOG), &Arc::new(Metrics::new())).unwrap();
+        assert!(none.thread.is_none());
+    }
+}

@@ -1,0 +1,140 @@
+//! Running a plan in front of a user: signals, progress, notices, summary,
+//! exit code. Shared by `scan`, `resume` and `retry`.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use super::context::Context;
+use super::metrics_file::MetricsFile;
+use super::signals;
+use crate::catalog::Exclusive;
+use crate::cli::progress;
+use crate::cli::progress::Progress;
+use crate::cli::terminal::{Exit, exit, output};
+use crate::pool::Shutdown;
+use crate::report::run::{stats, summary};
+use crate::report::{StatsForm, text};
+use crate::scan;
+use crate::scan::{Metrics, Notice, Plan, ScanError};
+
+/// A user waiting in front of a scan.
+pub(crate) struct Session<'a> {
+    context: &'a Context,
+    shutdown: Shutdown,
+    /// Of all runs of the command.
+    metrics: Arc<Metrics>,
+    _metrics_file: MetricsFile,
+    stats: Option<StatsForm>,
+}
+
+impl<'a> Session<'a> {
+    /// Starts listening for signals and writing figures.
+    pub(crate) fn start(context: &'a Context) -> anyhow::Result<Self> {
+        let shutdown = Shutdown::token();
+        let metrics = Arc::new(Metrics::new());
+        let metrics_file =
+            MetricsFile::start(&context.config.metrics, &context.config.db, &metrics)?;
+        signals::watch(&shutdown, &context.progress)?;
+        Ok(Self {
+            context,
+            shutdown,
+            metrics,
+            _metrics_file: metrics_file,
+            stats: None,
+        })
+    }
+
+    /// Also shows where the time went.
+    pub(crate) fn with_stats(mut self, form: Option<StatsForm>) -> Self {
+        self.stats = form;
+        self
+    }
+
+    /// Runs a plan and prints its summary. Roots that are offline are named at
+    /// once, for whoever can still plug them in; they decide the exit code.
+    pub(crate) fn run(&self, catalog: Exclusive, plan: &Plan) -> anyhow::Result<Exit> {
+        for error in plan.refused() {
+            exit::print_line(&error.to_string());
+        }
+        match plan.refused().len() {
+            0 => self.scan(catalog, plan),
+            _ if plan.is_refused() => Ok(Exit::CouldNot),
+            left_out => {
+                let exit = self.scan(catalog, plan)?;
+                let left_out = text::counted(left_out as u64, "root was", "roots were");
+                output::print(&format!(
+                    "{left_out} offline and not scanned (named at the start)\n"
+                ))?;
+                Ok(exit.or(Exit::CouldNot))
+            }
+        }
+    }
+
+    fn scan(&self, catalog: Exclusive, plan: &Plan) -> anyhow::Result<Exit> {
+        let progress = Progress::start(self.context, &self.metrics, &self.shutdown);
+        let outcome = scan::run(
+            catalog,
+            plan,
+            &self.context.config.limits,
+            &self.shutdown,
+            &self.metrics,
+            &mut |notice| self.notify(&notice),
+        );
+        drop(progress);
+        let outcome = outcome.map_err(explain)?;
+        let mut out = output::stdout();
+        let exit = summary::print(self.context, &outcome, &mut out)?;
+        out.flush()?;
+        if let Some(form) = self.stats {
+            let counters = summary::counters(&outcome);
+            let snapshot = self.metrics.snapshot();
+            stats::print(form, &outcome, &counters, &snapshot, &mut std::io::stderr())?;
+        }
+        Ok(exit)
+    }
+
+    /// Does `work` in front of the user, with the progress line.
+    pub(crate) fn watch<T>(&self, work: impl FnOnce(&Shutdown, &Arc<Metrics>) -> T) -> T {
+        let _progress = Progress::start(self.context, &self.metrics, &self.shutdown);
+        work(&self.shutdown, &self.metrics)
+    }
+
+    /// Runs one plan after the other, until one is interrupted; the worst end
+    /// counts. Each run uses the catalog up, so the next opens it again.
+    pub(crate) fn run_each<T>(
+        &self,
+        catalog: Exclusive,
+        command: &str,
+        items: &[T],
+        plan: impl Fn(&mut Exclusive, &T) -> Result<Plan, ScanError>,
+    ) -> anyhow::Result<Exit> {
+        let mut open = Some(catalog);
+        let mut worst = Exit::Done;
+        for item in items {
+            let mut catalog = match open.take() {
+                Some(catalog) => catalog,
+                None => self.context.exclusive(command)?,
+            };
+            let plan = plan(&mut catalog, item).map_err(explain)?;
+            worst = worst.or(self.run(catalog, &plan)?);
+            if worst == Exit::Interrupted {
+                break;
+            }
+        }
+        Ok(worst)
+    }
+
+    /// Tells the user something on standard error, around the progress line.
+    pub(crate) fn notify(&self, notice: &Notice) {
+        progress::notify(self.context, notice);
+    }
+}
+
+/// Gives a scan's error its exit code.
+pub(crate) fn explain(error: ScanError) -> anyhow::Error {
+    if error.is_usage() {
+        exit::usage(error)
+    } else {
+        error.into()
+    }
+}

@@ -1,0 +1,39 @@
+//! Ctrl-C and its relatives: the first asks the scan to stop, the second
+//! leaves at once. The catalog is valid either way.
+
+use anyhow::Context as _;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use indicatif::MultiProgress;
+
+use crate::cli::progress;
+use crate::cli::terminal::Exit;
+use crate::pool::Shutdown;
+
+/// Stops `shutdown` on the first signal and ends the process on the second.
+pub(crate) fn watch(shutdown: &Shutdown, display: &MultiProgress) -> anyhow::Result<()> {
+    let mut signals =
+        Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot watch for signals")?;
+    let (shutdown, display) = (shutdown.clone(), display.clone());
+    std::thread::Builder::new()
+        .name("dupescan-signals".to_owned())
+        .spawn(move || {
+            for signal in &mut signals {
+                if shutdown.is_stopped() {
+                    progress::clear(&display);
+                    // SQLite undoes a half-written transaction when the
+                    // catalog is opened next.
+                    std::process::exit(Exit::Interrupted.code().into());
+                }
+                tracing::info!(
+                    event = "shutdown.requested",
+                    signal = signal_hook::low_level::signal_name(signal),
+                    "stopping: a second signal leaves at once"
+                );
+                shutdown.stop();
+            }
+        })
+        .context("cannot start the signal thread")?;
+    Ok(())
+}

@@ -1,0 +1,144 @@
+//! Results in a file instead of on standard output: all or nothing. The file
+//! appears under its name only when it is complete.
+
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use tempfile::NamedTempFile;
+
+use super::exit;
+use crate::catalog::own_files;
+
+/// Lets `write` fill the file at `path`. A device or pipe is written to as it
+/// is; the files of `catalog` are refused.
+pub(crate) fn fill(
+    path: &Path,
+    catalog: &Path,
+    write: impl FnOnce(&mut File) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    // A link is written through, not replaced.
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let cannot = || format!("cannot write {}", path.display());
+    match fs::metadata(path) {
+        Ok(found) if is_one_of(&found, &own_files(catalog)) => Err(exit::usage(format_args!(
+            "{} belongs to the catalog: write to another file",
+            path.display()
+        ))),
+        Ok(found) if found.is_dir() => Err(exit::usage(format_args!(
+            "{} is a folder: give the name of a file",
+            path.display()
+        ))),
+        Ok(found) if !found.is_file() => {
+            let mut file = File::options()
+                .write(true)
+                .open(path)
+                .with_context(cannot)?;
+            write(&mut file).with_context(cannot)
+        }
+        _ => replace(path, write).with_context(cannot),
+    }
+}
+
+/// A temporary file beside `path`, to be renamed over it; as readable as any
+/// file that the user's shell would have made.
+pub(crate) fn beside(path: &Path) -> io::Result<NamedTempFile> {
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    tempfile::Builder::new()
+        .prefix(".dupescan-")
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(folder)
+        .map_err(|error| plain(&error))
+}
+
+fn replace(path: &Path, write: impl FnOnce(&mut File) -> anyhow::Result<()>) -> anyhow::Result<()> {
+    let mut file = beside(path)?;
+    write(file.as_file_mut())?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// The system's error without the temporary file's name.
+fn plain(error: &io::Error) -> io::Error {
+    let text = error.to_string();
+    let plain = text.split(" at path ").next().unwrap_or_default();
+    io::Error::new(error.kind(), plain.to_owned())
+}
+
+/// Whether a path is one of the catalog's files, or would become one.
+pub(crate) fn belongs_to(catalog: &Path, path: &Path) -> bool {
+    let files = own_files(catalog);
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    files.contains(&absolute) || fs::metadata(path).is_ok_and(|found| is_one_of(&found, &files))
+}
+
+fn is_one_of(found: &fs::Metadata, files: &[PathBuf]) -> bool {
+    files.iter().any(|file| {
+        fs::metadata(file).is_ok_and(|file| (file.dev(), file.ino()) == (found.dev(), found.ino()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn names(folder: &Path) -> usize {
+        fs::read_dir(folder).unwrap().count()
+    }
+
+    #[test]
+    fn a_file_is_replaced_only_when_all_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("report.csv");
+        let catalog = Path::new("/no/catalog.db");
+        fs::write(&path, "old").unwrap();
+        let failed = fill(&path, catalog, |file| {
+            file.write_all(b"half")?;
+            anyhow::bail!("disk full")
+        });
+        let error = format!("{:#}", failed.unwrap_err());
+        assert!(
+            error.contains("report.csv") && error.contains("disk full"),
+            "{error}"
+        );
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        fill(&path, catalog, |file| Ok(file.write_all(b"new")?)).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(names(folder.path()), 1);
+    }
+
+    #[test]
+    fn links_are_written_through_and_devices_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let (target, link) = (folder.path().join("target"), folder.path().join("link"));
+        fs::write(&target, "old").unwrap();
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        let catalog = Path::new("/no/catalog.db");
+        fill(&link, catalog, |file| Ok(file.write_all(b"new")?)).unwrap();
+        assert_eq!(fs::read(&target).unwrap(), b"new");
+        fill(Path::new("/dev/null"), catalog, |file| {
+            Ok(file.write_all(b"x")?)
+        })
+        .unwrap();
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    }
+
+    #[test]
+    fn the_catalog_and_folders_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let catalog = folder.path().join("catalog.db");
+        fs::write(&catalog, "precious").unwrap();
+        for path in [catalog.as_path(), folder.path()] {
+            assert!(fill(path, &catalog, |_| Ok(())).is_err());
+        }
+        assert_eq!(fs::read(&catalog).unwrap(), b"precious");
+    }
+}

@@ -1,0 +1,218 @@
+//! Exit codes, and the one place where a failure becomes a line on standard
+//! error and a code.
+
+use std::error::Error;
+use std::fmt;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use super::{output, usage_errors as mistakes};
+use crate::platform::Allocator;
+use crate::report::human_size;
+use crate::settings::ConfigError;
+
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator::new(out_of_memory);
+
+/// How the program ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Done.
+    Done,
+    /// Done, with findings: paths that could not be read, or a problem that
+    /// `verify` found.
+    Findings,
+    /// Wrong usage or configuration.
+    Usage,
+    /// Could not: catalog unusable or locked, disk full, root offline, device
+    /// failing.
+    CouldNot,
+    /// Interrupted, state saved.
+    Interrupted,
+}
+
+impl Exit {
+    /// The code that the process returns.
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Findings => 1,
+            Self::Usage => 2,
+            Self::CouldNot => 3,
+            Self::Interrupted => 130,
+        }
+    }
+
+    /// The worse of two ends, as far as a script would care.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        if other.code() > self.code() {
+            other
+        } else {
+            self
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        exit.code().into()
+    }
+}
+
+/// A mistake in what the user typed that shows only while a command runs, for
+/// instance a path that does not exist. Ends with [`Exit::Usage`].
+#[derive(Debug)]
+struct UsageError(String);
+
+impl fmt::Display for UsageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for UsageError {}
+
+/// An error that ends the program with [`Exit::Usage`] instead of
+/// [`Exit::CouldNot`].
+pub(crate) fn usage(sentence: impl fmt::Display) -> anyhow::Error {
+    UsageError(sentence.to_string()).into()
+}
+
+/// Refuses a largest size below the smallest.
+pub(crate) fn check_sizes(min: Option<u64>, max: Option<u64>) -> anyhow::Result<()> {
+    match (min, max) {
+        (Some(min), Some(max)) if min > max => Err(usage(format_args!(
+            "invalid value '{}' from --max-size: expected at least the smallest size, {}",
+            human_size(max),
+            human_size(min)
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Prints why a command failed, and says how the program ends. A reader who
+/// left is no failure.
+pub(crate) fn explain(error: &anyhow::Error) -> Exit {
+    if output::reader_left() {
+        return Exit::Done;
+    }
+    print_line(&sentence(error));
+    exit_of(error)
+}
+
+/// Prints what is wrong with the command line and how it would be right, or
+/// what clap has to say: help, the version.
+pub(crate) fn explain_usage(error: &clap::Error) -> Exit {
+    if let Some(sentence) = mistakes::sentence(error) {
+        print_line(&sentence);
+        if let Some(hint) = mistakes::hint(error) {
+            writeln!(io::stderr(), "{hint}").unwrap_or_default();
+        }
+        return Exit::Usage;
+    }
+    match error.print() {
+        _ if error.use_stderr() => Exit::Usage,
+        Err(failure) if failure.kind() != io::ErrorKind::BrokenPipe => {
+            print_line(&format!("cannot write to standard output: {failure}"));
+            Exit::CouldNot
+        }
+        _ => Exit::Done,
+    }
+}
+
+fn exit_of(error: &anyhow::Error) -> Exit {
+    if error.is::<UsageError>() || error.is::<ConfigError>() {
+        Exit::Usage
+    } else {
+        Exit::CouldNot
+    }
+}
+
+/// The chain of causes in one line. A cause that its effect already quotes is
+/// not said twice.
+fn sentence(error: &anyhow::Error) -> String {
+    error.chain().fold(String::new(), |mut sentence, cause| {
+        let cause = cause.to_string();
+        if !sentence.ends_with(&cause) {
+            if !sentence.is_empty() {
+                sentence.push_str(": ");
+            }
+            sentence.push_str(&cause);
+        }
+        sentence
+    })
+}
+
+/// Prints a line of our own on standard error.
+pub(crate) fn print_line(sentence: &str) {
+    // Where standard error is closed too, the exit code has to do.
+    writeln!(io::stderr(), "dupescan: {}", one_line(sentence)).unwrap_or_default();
+}
+
+/// Escapes control characters: names in the sentence must neither break the
+/// line nor reach the terminal as commands.
+fn one_line(sentence: &str) -> String {
+    sentence.chars().fold(String::new(), |mut line, c| {
+        if c.is_control() {
+            line.extend(c.escape_default());
+        } else {
+            line.push(c);
+        }
+        line
+    })
+}
+
+/// Ends the program with a sentence, without memory and without any lock that
+/// may be held. For the catalog it is like a kill: what was committed stays.
+fn out_of_memory() -> ! {
+    const SENTENCE: &[u8] = b"dupescan: out of memory; nothing that was saved is lost, and \
+        `dupescan resume` goes on with a scan (fewer --workers take less)\n";
+    // Where standard error is closed too, the exit code has to do.
+    rustix::io::write(io::stderr(), SENTENCE).ok();
+    signal_hook::low_level::exit(Exit::CouldNot.code().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context;
+
+    use super::*;
+
+    #[test]
+    fn codes_are_those_in_the_help() {
+        let codes = [
+            (Exit::Done, 0),
+            (Exit::Findings, 1),
+            (Exit::Usage, 2),
+            (Exit::CouldNot, 3),
+            (Exit::Interrupted, 130),
+        ];
+        for (exit, code) in codes {
+            assert_eq!(exit.code(), code);
+        }
+    }
+
+    #[test]
+    fn usage_and_configuration_end_with_2_even_with_context() {
+        let usage = || usage("no such path");
+        assert_eq!(exit_of(&usage()), Exit::Usage);
+        assert_eq!(exit_of(&usage().context("scan")), Exit::Usage);
+        assert_eq!(exit_of(&ConfigError::NoDataDirectory.into()), Exit::Usage);
+        assert_eq!(exit_of(&anyhow::anyhow!("disk full")), Exit::CouldNot);
+    }
+
+    #[test]
+    fn the_chain_is_one_line_without_repeats() {
+        let error = Err::<(), _>(io::Error::other("disk full"))
+            .context("cannot write page 7: disk full")
+            .context("catalog")
+            .unwrap_err();
+        assert_eq!(sentence(&error), "catalog: cannot write page 7: disk full");
+    }
+
+    #[test]
+    fn control_characters_never_reach_the_terminal() {
+        assert_eq!(one_line("a\nb\u{1b}[2Jc é"), "a\\nb\\u{1b}[2Jc é");
+    }
+}

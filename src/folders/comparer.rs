@@ -1,0 +1,93 @@
+//! What each of two folders has for itself.
+
+use super::contents::EMPTY;
+use super::forest::{Forest, Node};
+use super::similar::{Overlap, Pair};
+use super::unknown::Gaps;
+use super::workers::Marks;
+
+/// One folder of a pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Side {
+    /// Its distinct contents.
+    pub all: Overlap,
+    /// Those that the other has not.
+    pub only: Overlap,
+    /// Its files that are not empty.
+    pub files: u64,
+    /// Bytes of these files; equal ones count each.
+    pub bytes: u64,
+    /// Those whose content the other has not.
+    pub only_files: u64,
+    /// Bytes of those.
+    pub only_bytes: u64,
+    /// Those that are not known to be in the other, and may be: their content
+    /// is undetermined, or may be that of a file that was not read. They count
+    /// as different.
+    pub undetermined: u64,
+    /// What else is not known of it.
+    pub gaps: Gaps,
+}
+
+/// What each folder of a pair has that the other has not.
+pub struct Comparer<'a> {
+    forest: &'a Forest,
+    others: Marks,
+    seen: Marks,
+}
+
+impl<'a> Comparer<'a> {
+    /// A comparer for the pairs of `forest`.
+    pub fn new(forest: &'a Forest) -> Self {
+        Self {
+            forest,
+            others: Marks::new(forest.catalogue().len()),
+            seen: Marks::new(forest.catalogue().len()),
+        }
+    }
+
+    /// The two sides of a pair, left and right.
+    pub fn sides(&mut self, pair: &Pair) -> [Side; 2] {
+        [
+            self.side(pair.left, pair.right),
+            self.side(pair.right, pair.left),
+        ]
+    }
+
+    fn side(&mut self, node: Node, other: Node) -> Side {
+        self.others.clear();
+        for &content in self.forest.contents(other) {
+            self.others.mark(content);
+        }
+        self.seen.clear();
+        let mut side = Side {
+            gaps: self.forest.gaps(node),
+            ..Side::default()
+        };
+        for &content in self.forest.contents(node) {
+            if content == EMPTY {
+                continue;
+            }
+            let is_only = !self.others.is_marked(content);
+            let size = self.forest.catalogue().size(content);
+            side.files += 1;
+            side.bytes = side.bytes.saturating_add(size);
+            if is_only {
+                side.only_files += 1;
+                side.only_bytes = side.only_bytes.saturating_add(size);
+            }
+            side.undetermined += u64::from(is_only && self.forest.is_doubtful(content));
+            if self.seen.mark(content) {
+                let one = Overlap {
+                    contents: 1,
+                    bytes: size,
+                };
+                side.all = side.all.plus(one);
+                if is_only {
+                    side.only = side.only.plus(one);
+                }
+            }
+        }
+        side
+    }
+}

@@ -1,0 +1,14 @@
+//! Folders, files and names as the system hands them out.
+
+mod buffer;
+mod dir;
+mod file;
+mod listing;
+mod resolve;
+mod stat;
+
+pub use buffer::AlignedBuffer;
+pub use dir::{Dir, Links};
+pub use file::{Extent, OpenFile};
+pub use listing::{Entries, RawEntry};
+pub use stat::{EntryKind, FileId, Stat};

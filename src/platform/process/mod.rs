@@ -1,0 +1,9 @@
+//! This process as the system sees it: descriptors, memory, priority.
+
+mod descriptors;
+mod memory;
+mod priority;
+
+pub use descriptors::{make_room_for_files, most_open_files};
+pub use memory::{Allocator, give_back_memory};
+pub use priority::lower_priority;

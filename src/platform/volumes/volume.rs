@@ -1,0 +1,262 @@
+//! Which filesystem a folder lies on, and what a scan may rely on there.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::fstype::Nature;
+use super::identity;
+use crate::platform::fs::{Dir, Stat};
+
+/// One mounted filesystem, or one btrfs subvolume.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Volume {
+    /// `uuid:…`, the same whenever and wherever the volume is mounted, or
+    /// `dev:…@…`, which holds until the machine is started again.
+    pub identity: String,
+    /// Name of the filesystem's type, `unknown` where it is not known.
+    pub fstype: &'static str,
+    /// Whether an inode number stands for one file, now and in later scans.
+    pub stable_inodes: bool,
+    /// Whether its files are made up by the kernel and not worth reading.
+    pub pseudo: bool,
+    /// Whether its files may lie on another machine.
+    pub network: bool,
+    /// Device number, as in [`Stat::dev`].
+    pub dev: u64,
+}
+
+impl Volume {
+    /// The volume that `dir` lies on. Two clones of one disk look the same
+    /// here; [`VolumeTable`] tells them apart.
+    pub fn of(dir: &Dir) -> io::Result<Self> {
+        Self::on_device(dir, dir.stat()?.dev)
+    }
+
+    fn on_device(dir: &Dir, dev: u64) -> io::Result<Self> {
+        let fstype = identity::fstype(dir.fd())?;
+        let nature = fstype.nature;
+        Ok(Self {
+            identity: identity::identity(dir.fd(), dev),
+            fstype: fstype.name,
+            stable_inodes: matches!(nature, Nature::Local | Nature::Network),
+            pseudo: nature == Nature::Pseudo,
+            network: matches!(nature, Nature::Network | Nature::NetworkUnstable),
+            dev,
+        })
+    }
+}
+
+/// The volumes met during one scan, each looked up once, with an identity of
+/// its own even if it is a clone of another one.
+///
+/// Do not keep a table longer: device numbers are used again after an unmount.
+#[derive(Debug, Default)]
+pub struct VolumeTable {
+    by_dev: Mutex<HashMap<u64, Arc<Volume>>>,
+}
+
+impl VolumeTable {
+    /// An empty table.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The volume that `dir` lies on, given what [`Dir::stat`] said of it.
+    ///
+    /// Of two devices with one identity, the one met later gets
+    /// `/clone:<major>:<minor>@<boot>` added to it: nothing better tells them
+    /// apart, and device numbers may change places when the machine is started.
+    pub fn of(&self, dir: &Dir, stat: &Stat) -> io::Result<Arc<Volume>> {
+        if let Some(known) = self.lock().get(&stat.dev) {
+            return Ok(Arc::clone(known));
+        }
+        // Asked without the lock: a dead server must hold up one worker only.
+        let volume = Volume::on_device(dir, stat.dev)?;
+        Ok(self.insert(volume))
+    }
+
+    fn insert(&self, mut volume: Volume) -> Arc<Volume> {
+        let mut by_dev = self.lock();
+        if let Some(known) = by_dev.get(&volume.dev) {
+            return Arc::clone(known);
+        }
+        let taken = |known: &Arc<Volume>| known.identity == volume.identity;
+        if by_dev.values().any(taken) {
+            let device = identity::device_until_reboot(volume.dev);
+            volume.identity = format!("{}/clone:{device}", volume.identity);
+        }
+        let volume = Arc::new(volume);
+        by_dev.insert(volume.dev, Arc::clone(&volume));
+        volume
+    }
+
+    /// The map is valid between any two statements, so a panic elsewhere does
+    /// not spoil it.
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Arc<Volume>>> {
+        self.by_dev.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use std::fs::{self, File};
+    use std::path::{Path, PathBuf};
+    use std::process::{Command, Stdio};
+
+    use super::*;
+    use crate::platform::testing::skipped;
+
+    fn volume_of(path: &Path) -> Volume {
+        Volume::of(&Dir::open_root(path).unwrap()).unwrap()
+    }
+
+    fn look_up(table: &VolumeTable, path: &Path) -> Arc<Volume> {
+        let dir = Dir::open_root(path).unwrap();
+        table.of(&dir, &dir.stat().unwrap()).unwrap()
+    }
+
+    /// Runs a tool; `false` when it is missing or fails, as mounting does
+    /// without privileges.
+    fn works(program: &str, arguments: &[&dyn AsRef<std::ffi::OsStr>]) -> bool {
+        let mut command = Command::new(program);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let status = command.args(arguments.iter().map(|a| a.as_ref())).status();
+        status.is_ok_and(|status| status.success())
+    }
+
+    /// A mount that ends with the test.
+    struct Mount(PathBuf);
+
+    impl Mount {
+        fn new(options: &[&str], source: &Path, at: &Path) -> Option<Self> {
+            fs::create_dir(at).unwrap();
+            let mut arguments: Vec<&dyn AsRef<std::ffi::OsStr>> = Vec::new();
+            arguments.extend(options.iter().map(|o| o as &dyn AsRef<_>));
+            arguments.extend([&source as &dyn AsRef<_>, &at]);
+            works("mount", &arguments).then(|| Self(at.to_owned()))
+        }
+    }
+
+    impl Drop for Mount {
+        fn drop(&mut self) {
+            if !works("umount", &[&self.0]) {
+                eprintln!("could not unmount {}", self.0.display());
+            }
+        }
+    }
+
+    fn image(at: &Path, megabytes: u64, mkfs: &str) -> bool {
+        File::create(at).unwrap().set_len(megabytes << 20).unwrap();
+        works(mkfs, &[&"-q", &at])
+    }
+
+    #[test]
+    fn an_identity_is_the_same_each_time() {
+        let temp = tempfile::tempdir().unwrap();
+        let volume = volume_of(temp.path());
+        assert_eq!(volume_of(temp.path()), volume);
+        assert!(!volume.pseudo, "{volume:?}");
+        let prefixes = ["uuid:", "dev:"];
+        assert!(prefixes.iter().any(|p| volume.identity.starts_with(p)));
+    }
+
+    #[test]
+    fn proc_and_sys_are_pseudo() {
+        for (path, fstype) in [("/proc", "proc"), ("/sys", "sysfs")] {
+            let volume = volume_of(Path::new(path));
+            assert_eq!((volume.fstype, volume.pseudo), (fstype, true));
+            assert!(!volume.network && !volume.stable_inodes, "{volume:?}");
+        }
+    }
+
+    #[test]
+    fn a_tmpfs_holds_files() {
+        let temp = tempfile::tempdir().unwrap();
+        let options = ["-t", "tmpfs"];
+        let Some(mount) = Mount::new(&options, Path::new("none"), &temp.path().join("t")) else {
+            return skipped("cannot mount a tmpfs");
+        };
+        let volume = volume_of(&mount.0);
+        assert_eq!(volume.fstype, "tmpfs");
+        assert!(volume.stable_inodes && !volume.pseudo && !volume.network);
+        assert_ne!(volume.identity, volume_of(temp.path()).identity);
+    }
+
+    #[test]
+    fn a_bind_mount_is_the_same_volume_on_another_mount() {
+        let temp = tempfile::tempdir().unwrap();
+        let Some(mount) = Mount::new(&["--bind"], temp.path(), &temp.path().join("bound")) else {
+            return skipped("cannot bind mount");
+        };
+        assert_eq!(volume_of(&mount.0), volume_of(temp.path()));
+        let stat = |path| Dir::open_root(path).unwrap().stat().unwrap();
+        let (bound, origin) = (stat(&mount.0), stat(temp.path()));
+        assert_eq!(bound.id(), origin.id());
+        assert!(bound.mount.is_none() || bound.mount != origin.mount);
+    }
+
+    #[test]
+    fn clones_are_told_apart() {
+        let temp = tempfile::tempdir().unwrap();
+        let [first, second] = ["1.img", "2.img"].map(|name| temp.path().join(name));
+        if !image(&first, 8, "mkfs.ext4") {
+            return skipped("cannot make an ext4 image");
+        }
+        fs::copy(&first, &second).unwrap();
+        let mounts = [(&first, "1"), (&second, "2")]
+            .map(|(image, at)| Mount::new(&["-o", "loop"], image, &temp.path().join(at)));
+        let [Some(first), Some(second)] = mounts else {
+            return skipped("cannot mount loop images");
+        };
+        assert_eq!(volume_of(&first.0).identity, volume_of(&second.0).identity);
+
+        let table = VolumeTable::new();
+        let [one, two] = [&first, &second].map(|mount| look_up(&table, &mount.0));
+        assert_eq!(one.fstype, "ext4");
+        assert!(one.identity.starts_with("uuid:"), "{one:?}");
+        let clone = format!("{}/clone:", one.identity);
+        assert!(two.identity.starts_with(&clone), "{two:?}");
+        assert_eq!(look_up(&table, &first.0), one);
+        assert_eq!(look_up(&table, &second.0), two);
+    }
+
+    #[test]
+    fn btrfs_subvolumes_are_volumes_of_one_filesystem() {
+        let temp = tempfile::tempdir().unwrap();
+        let file = temp.path().join("image");
+        if !image(&file, 128, "mkfs.btrfs") {
+            return skipped("cannot make a btrfs image");
+        }
+        let options = ["-o", "loop"];
+        let Some(mount) = Mount::new(&options, &file, &temp.path().join("mount")) else {
+            return skipped("cannot mount a btrfs image");
+        };
+        let subvolume = mount.0.join("sub");
+        assert!(works("btrfs", &[&"subvolume", &"create", &subvolume]));
+        fs::create_dir(mount.0.join("folder")).unwrap();
+
+        let table = VolumeTable::new();
+        let top = look_up(&table, &mount.0);
+        let sub = look_up(&table, &subvolume);
+        let uuid = top.identity.strip_suffix("/subvol:5").unwrap();
+        assert_eq!(sub.identity, format!("{uuid}/subvol:256"));
+        assert_eq!(look_up(&table, &mount.0.join("folder")), top);
+        assert!(top.stable_inodes && top.fstype == "btrfs", "{top:?}");
+    }
+
+    #[test]
+    fn a_table_gives_every_thread_the_same_volume() {
+        let temp = tempfile::tempdir().unwrap();
+        let table = VolumeTable::new();
+        let expected = look_up(&table, temp.path());
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    assert!(Arc::ptr_eq(&look_up(&table, temp.path()), &expected));
+                });
+            }
+        });
+    }
+}

@@ -1,0 +1,319 @@
+//! One JSON document, schema 1, a group a line. The frame is written by hand
+//! so that groups stream; serde_json writes each of them.
+//!
+//! `path` is text. A name that is not UTF-8 has its text with U+FFFD in it and
+//! `path_b64`, the exact bytes in base64. An entry of `links` is a string, or
+//! an object `{"path", "path_b64"}` where the name is not UTF-8. `root` is
+//! text only: its exact bytes are the beginning of `path`, up to as many `/`.
+//! Controls that JSON lets through (DEL, C1, bidi) are written as `\u…`.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::ser::{CompactFormatter, Formatter};
+
+use crate::model::{Algorithm, AsOf, CopyEntry, Group, Totals, is_hazardous};
+use crate::report::encode::{base64, rfc3339, rfc3339_nanos};
+use crate::report::{Header, Render};
+
+/// Version of the document; raised when a field changes its meaning.
+const SCHEMA: u32 = 1;
+
+/// The renderer of `--format json`.
+pub(crate) struct Json<W> {
+    out: W,
+    any: bool,
+}
+
+impl<W: Write> Json<W> {
+    pub(crate) fn new(out: W) -> Self {
+        Self { out, any: false }
+    }
+}
+
+impl<W: Write> Render for Json<W> {
+    fn begin(&mut self, header: &Header) -> io::Result<()> {
+        write!(self.out, r#"{{"schema":{SCHEMA},"generated_at":"#)?;
+        write_value(&mut self.out, &rfc3339(header.generated_at))?;
+        self.out.write_all(br#","as_of":"#)?;
+        write_value(&mut self.out, &header.as_of.map(AsOfJson::new))?;
+        self.out.write_all(br#","groups":["#)
+    }
+
+    fn group(&mut self, group: &Group) -> io::Result<()> {
+        let separator: &[u8] = if self.any { b",\n" } else { b"\n" };
+        self.any = true;
+        self.out.write_all(separator)?;
+        write_value(&mut self.out, &GroupJson::new(group))
+    }
+
+    fn end(&mut self, totals: &Totals) -> io::Result<()> {
+        let close: &[u8] = if self.any { b"\n]" } else { b"]" };
+        self.out.write_all(close)?;
+        self.out.write_all(br#","totals":"#)?;
+        write_value(&mut self.out, &TotalsJson::new(totals))?;
+        self.out.write_all(b"}\n")?;
+        self.out.flush()
+    }
+}
+
+/// Writes one value on one line, without a newline.
+pub(crate) fn write_value<W: Write>(out: &mut W, value: &impl Serialize) -> io::Result<()> {
+    write_escaping(out, value, is_hazardous)
+}
+
+/// Writes one value with certain characters of the basic plane as `\u…`.
+pub(crate) fn write_escaping<W: Write>(
+    out: &mut W,
+    value: &impl Serialize,
+    is_unwanted: fn(char) -> bool,
+) -> io::Result<()> {
+    let mut serializer = serde_json::Serializer::with_formatter(out, Disarming { is_unwanted });
+    Ok(value.serialize(&mut serializer)?)
+}
+
+/// Compact JSON in which no unwanted character is raw: readers get the same
+/// string, and a terminal or a splitter at U+2028 sees nothing to obey.
+struct Disarming {
+    is_unwanted: fn(char) -> bool,
+}
+
+impl Formatter for Disarming {
+    fn write_string_fragment<W: Write + ?Sized>(
+        &mut self,
+        out: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        let mut rest = fragment;
+        while let Some((at, hazard)) = rest.char_indices().find(|&(_, c)| (self.is_unwanted)(c)) {
+            CompactFormatter.write_string_fragment(out, &rest[..at])?;
+            write!(out, "\\u{:04x}", u32::from(hazard))?;
+            rest = &rest[at + hazard.len_utf8()..];
+        }
+        CompactFormatter.write_string_fragment(out, rest)
+    }
+}
+
+/// Up to which scan an answer holds.
+#[derive(Serialize)]
+pub(crate) struct AsOfJson {
+    scan: i64,
+    finished_at: Option<String>,
+}
+
+impl AsOfJson {
+    pub(crate) fn new(as_of: AsOf) -> Self {
+        Self {
+            scan: as_of.scan.0,
+            finished_at: as_of.finished.map(rfc3339),
+        }
+    }
+}
+
+/// A group as JSON and JSONL write it.
+#[derive(Serialize)]
+pub(crate) struct GroupJson<'a> {
+    digest: String,
+    algorithm: Algorithm,
+    size: u64,
+    copies: usize,
+    reclaimable: u64,
+    verified: bool,
+    files: Vec<FileJson<'a>>,
+}
+
+impl<'a> GroupJson<'a> {
+    pub(crate) fn new(group: &'a Group) -> Self {
+        Self {
+            digest: group.digest.to_hex(),
+            algorithm: group.algorithm,
+            size: group.size,
+            copies: group.copies.len(),
+            reclaimable: group.reclaimable(),
+            verified: group.verified,
+            files: group.copies.iter().map(FileJson::new).collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct FileJson<'a> {
+    #[serde(flatten)]
+    name: PathJson<'a>,
+    root: Cow<'a, str>,
+    mtime: String,
+    volume: &'a str,
+    inode: Option<u64>,
+    links: Vec<LinkJson<'a>>,
+}
+
+impl<'a> FileJson<'a> {
+    fn new(copy: &'a CopyEntry) -> Self {
+        Self {
+            name: PathJson::new(&copy.path),
+            root: copy.root.to_string_lossy(),
+            mtime: rfc3339_nanos(copy.mtime_ns),
+            volume: &copy.volume,
+            inode: copy.inode,
+            links: copy.links.iter().map(|link| LinkJson::new(link)).collect(),
+        }
+    }
+}
+
+/// A path: its text, and its exact bytes where the text is not exact.
+#[derive(Serialize)]
+pub(crate) struct PathJson<'a> {
+    path: Cow<'a, str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_b64: Option<String>,
+}
+
+impl<'a> PathJson<'a> {
+    pub(crate) fn new(path: &'a Path) -> Self {
+        Self {
+            path: path.to_string_lossy(),
+            path_b64: path.to_str().is_none().then(|| base64(path)),
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum LinkJson<'a> {
+    Text(&'a str),
+    Bytes(PathJson<'a>),
+}
+
+impl<'a> LinkJson<'a> {
+    fn new(path: &'a Path) -> Self {
+        match path.to_str() {
+            Some(text) => Self::Text(text),
+            None => Self::Bytes(PathJson::new(path)),
+        }
+    }
+}
+
+/// The sums under a report.
+#[derive(Serialize)]
+pub(crate) struct TotalsJson {
+    groups: u64,
+    copies: u64,
+    reclaimable: u64,
+    undetermined: u64,
+}
+
+impl TotalsJson {
+    pub(crate) fn new(totals: &Totals) -> Self {
+        Self {
+            groups: totals.groups,
+            copies: totals.copies,
+            reclaimable: totals.reclaimable,
+            undetermined: totals.undetermined,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::report::groups::testing::{
+        every_byte, group_named, header, nothing_scanned, odd_group, path, photos, render,
+        render_under,
+    };
+    use crate::report::{Format, Style};
+
+    fn text(groups: &[Group]) -> String {
+        String::from_utf8(render(Format::Json, Style::default(), groups)).unwrap()
+    }
+
+    fn parsed(groups: &[Group]) -> Value {
+        serde_json::from_str(&text(groups)).unwrap()
+    }
+
+    /// The exact bytes behind an entry of `files` or `links`.
+    fn exact(entry: &Value) -> Vec<u8> {
+        match (entry.as_str(), entry["path_b64"].as_str()) {
+            (Some(text), _) => text.into(),
+            (None, Some(code)) => STANDARD.decode(code).unwrap(),
+            (None, None) => entry["path"].as_str().unwrap().into(),
+        }
+    }
+
+    #[test]
+    fn a_report_follows_the_schema() {
+        insta::assert_snapshot!(text(&[photos(), odd_group()]), @r#"
+        {"schema":1,"generated_at":"2026-11-16T09:31:07Z","as_of":{"scan":12,"finished_at":"2026-11-16T09:30:00Z"},"groups":[
+        {"digest":"a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7","algorithm":"sha256","size":25270682,"copies":2,"reclaimable":25270682,"verified":true,"files":[{"path":"/backup/2024/IMG_0001.CR2","root":"/backup","mtime":"2024-05-01T12:00:00.000000042Z","volume":"uuid:5e1f","inode":4711,"links":["/backup/by-date/2024-05-01.CR2"]},{"path":"/home/ann/photos/2024/IMG_0001.CR2","root":"/home/ann","mtime":"2024-05-01T12:00:00.000000042Z","volume":"uuid:5e1f","inode":4711,"links":[]}]},
+        {"digest":"0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b","algorithm":"blake3","size":9,"copies":2,"reclaimable":9,"verified":false,"files":[{"path":"/usb/two\nlines","root":"/usb","mtime":"2024-05-01T12:00:00.000000042Z","volume":"uuid:5e1f","inode":null,"links":[{"path":"/usb/latin-�","path_b64":"L3VzYi9sYXRpbi3p"}]},{"path":"/usb/\u001b[2J\u009b1m\u202egpj.exe","root":"/usb","mtime":"2024-05-01T12:00:00.000000042Z","volume":"uuid:5e1f","inode":4711,"links":[]}]}
+        ],"totals":{"groups":2,"copies":4,"reclaimable":25270691,"undetermined":0}}
+        "#);
+    }
+
+    #[test]
+    fn no_groups_make_a_valid_document() {
+        insta::assert_snapshot!(text(&[]), @r#"{"schema":1,"generated_at":"2026-11-16T09:31:07Z","as_of":{"scan":12,"finished_at":"2026-11-16T09:30:00Z"},"groups":[],"totals":{"groups":0,"copies":0,"reclaimable":0,"undetermined":0}}"#);
+        assert_eq!(parsed(&[])["groups"], json!([]));
+    }
+
+    #[test]
+    fn as_of_is_null_before_the_first_scan_and_open_during_one() {
+        let as_of = |header: &Header| {
+            let bytes = render_under(header, Format::Json, Style::default(), &[]);
+            serde_json::from_slice::<Value>(&bytes).unwrap()["as_of"].clone()
+        };
+        assert_eq!(as_of(&nothing_scanned()), json!(null));
+        let mut running = header();
+        running.as_of.as_mut().unwrap().finished = None;
+        assert_eq!(as_of(&running), json!({"scan": 12, "finished_at": null}));
+    }
+
+    #[test]
+    fn every_byte_of_a_name_comes_back() {
+        for byte in every_byte() {
+            let name = [b'a', byte, b'z'];
+            let report = parsed(&[group_named(&name, b"other")]);
+            let file = &report["groups"][0]["files"][0];
+            assert_eq!(exact(file), [b"/r/", &name[..]].concat(), "{byte:#x}");
+            assert_eq!(
+                file.get("path_b64").is_some(),
+                !byte.is_ascii(),
+                "{byte:#x}"
+            );
+        }
+        let all = every_byte();
+        let report = parsed(&[group_named(&all, b"other")]);
+        let file = &report["groups"][0]["files"][0];
+        assert_eq!(exact(file), [b"/r/", &all[..]].concat());
+    }
+
+    #[test]
+    fn every_byte_of_another_name_comes_back() {
+        let mut group = photos();
+        group.copies[0].links = every_byte().iter().map(|&b| path(&[b'/', b])).collect();
+        let report = parsed(&[group]);
+        let links = report["groups"][0]["files"][0]["links"].as_array().unwrap();
+        let bytes: Vec<u8> = links.iter().map(|link| exact(link)[1]).collect();
+        assert_eq!(bytes, every_byte());
+    }
+
+    #[test]
+    fn hazards_are_escaped_and_read_back() {
+        let name = "a\u{7f}\u{9b}\u{202e}\u{2028}\"\\é";
+        let group = group_named(name.as_bytes(), b"other");
+        assert!(text(std::slice::from_ref(&group)).contains(r#"a\u007f\u009b\u202e\u2028\"\\é"#));
+        let path = &parsed(&[group])["groups"][0]["files"][0]["path"];
+        assert_eq!(path, &json!(format!("/r/{name}")));
+    }
+
+    #[test]
+    fn a_group_takes_one_line() {
+        let report = text(&[photos(), odd_group()]);
+        assert_eq!(report.lines().count(), 4);
+    }
+}

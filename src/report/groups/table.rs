@@ -1,0 +1,327 @@
+//! The listing for people: a line about each group, its paths below, and at
+//! the end what it comes to and as of which scan.
+//!
+//! Paths stay whole at any width, since people copy them, and always have
+//! their control characters escaped.
+
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style as Paint};
+use jiff::tz::TimeZone;
+
+use crate::model::{CopyEntry, Group, Totals, escape};
+use crate::report::text::{as_of_in, counted, grouped};
+use crate::report::{Header, Render, Style, text};
+
+/// Hexadecimal digits of a digest that are shown: enough to tell groups apart
+/// and to find one again in the catalog.
+const SHORT_DIGEST: usize = 12;
+
+const GAIN: Paint = AnsiColor::Green.on_default().bold();
+const STRONG: Paint = Paint::new().bold();
+const FAINT: Paint = Paint::new().dimmed();
+
+/// The renderer of `--format table`.
+pub(crate) struct Table<W> {
+    out: W,
+    style: Style,
+    zone: TimeZone,
+    header: Option<Header>,
+    shown: u64,
+}
+
+impl<W: Write> Table<W> {
+    pub(crate) fn new(style: Style, out: W) -> Self {
+        Self::in_zone(TimeZone::system(), style, out)
+    }
+
+    fn in_zone(zone: TimeZone, style: Style, out: W) -> Self {
+        Self {
+            out,
+            style,
+            zone,
+            header: None,
+            shown: 0,
+        }
+    }
+
+    /// The line above the paths; its fields are padded so that they stand
+    /// below each other from group to group.
+    fn headline(&mut self, group: &Group) -> io::Result<()> {
+        let size = self.size(group.size);
+        let gain = self.size(group.reclaimable());
+        let copies = counted(group.copies.len() as u64, "copy", "copies");
+        let proof = if group.verified {
+            "verified"
+        } else {
+            "by digest"
+        };
+        let digest = group.digest.to_hex();
+        let fields = [
+            (STRONG, format!("{:<15}", format!("{size} each"))),
+            (STRONG, format!("{copies:<9}")),
+            (GAIN, format!("{:<16}", format!("frees {gain}"))),
+            (Paint::new(), format!("{proof:<9}")),
+            (FAINT, digest.chars().take(SHORT_DIGEST).collect()),
+        ];
+        let line = self.joined(&fields);
+        writeln!(self.out, "{line}")
+    }
+
+    /// The fields with two spaces between them. The last, the digest, is left
+    /// out where the line would be wider than the terminal.
+    fn joined(&self, fields: &[(Paint, String)]) -> String {
+        let whole = fields.iter().map(|(_, text)| text.len() + 2).sum::<usize>() - 2;
+        let fits = self
+            .style
+            .width
+            .is_none_or(|width| whole <= usize::from(width));
+        let shown = if fits {
+            fields
+        } else {
+            &fields[..fields.len() - 1]
+        };
+        let painted: Vec<_> = shown
+            .iter()
+            .map(|(paint, text)| self.painted(*paint, text))
+            .collect();
+        painted.join("  ").trim_end().to_owned()
+    }
+
+    fn copy(&mut self, copy: &CopyEntry) -> io::Result<()> {
+        writeln!(self.out, "    {}", escape(&copy.path))?;
+        if self.style.links {
+            let mark = self.painted(FAINT, "also named");
+            for link in &copy.links {
+                writeln!(self.out, "      {mark} {}", escape(link))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn sums(&mut self, totals: &Totals) -> io::Result<()> {
+        if totals.groups == 0 {
+            writeln!(self.out, "no duplicates found")?;
+        } else {
+            let line = format!(
+                "{}, {}; keeping one of each frees {}",
+                counted(totals.groups, "group", "groups"),
+                counted(totals.copies, "copy", "copies"),
+                self.size(totals.reclaimable),
+            );
+            writeln!(self.out, "{}", self.painted(STRONG, &line))?;
+        }
+        if self.shown < totals.groups {
+            let (shown, all) = (grouped(self.shown), grouped(totals.groups));
+            writeln!(self.out, "showing {shown} of {all} groups")?;
+        }
+        if totals.undetermined > 0 {
+            let files = counted(totals.undetermined, "file is", "files are");
+            writeln!(
+                self.out,
+                "{files} undetermined: neither known duplicate nor known unique"
+            )?;
+        }
+        Ok(())
+    }
+
+    fn size(&self, bytes: u64) -> String {
+        text::size(bytes, self.style.exact_bytes)
+    }
+
+    fn painted(&self, paint: Paint, text: &str) -> String {
+        if self.style.color {
+            format!("{paint}{text}{paint:#}")
+        } else {
+            text.to_owned()
+        }
+    }
+}
+
+impl<W: Write> Render for Table<W> {
+    fn begin(&mut self, header: &Header) -> io::Result<()> {
+        self.header = Some(*header);
+        Ok(())
+    }
+
+    fn group(&mut self, group: &Group) -> io::Result<()> {
+        self.shown += 1;
+        self.headline(group)?;
+        group.copies.iter().try_for_each(|copy| self.copy(copy))?;
+        writeln!(self.out)
+    }
+
+    fn end(&mut self, totals: &Totals) -> io::Result<()> {
+        let header = self.header.take();
+        // An empty catalog knows of no duplicates, which is not the same as
+        // having found none.
+        if header.is_none_or(|header| header.as_of.is_some()) {
+            self.sums(totals)?;
+        }
+        if let Some(header) = header {
+            writeln!(self.out, "{}", as_of_in(&header, &self.zone))?;
+        }
+        self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::groups::testing::{header, nothing_scanned, odd_group, photos, totals};
+
+    const PLAIN: Style = Style {
+        links: false,
+        nul: false,
+        terminal: false,
+        width: Some(80),
+        color: false,
+        exact_bytes: false,
+    };
+
+    fn rendered(style: Style, groups: &[Group]) -> String {
+        text_of(style, &header(), groups, &totals(groups))
+    }
+
+    fn text_of(style: Style, header: &Header, groups: &[Group], totals: &Totals) -> String {
+        let mut out = Vec::new();
+        let mut report = Table::in_zone(TimeZone::UTC, style, &mut out);
+        report.begin(header).unwrap();
+        for group in groups {
+            report.group(group).unwrap();
+        }
+        report.end(totals).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn groups_are_listed_with_their_sums() {
+        insta::assert_snapshot!(rendered(PLAIN, &[photos(), odd_group()]), @r"
+        24.1 MiB each    2 copies   frees 24.1 MiB    verified   a7a7a7a7a7a7
+            /backup/2024/IMG_0001.CR2
+            /home/ann/photos/2024/IMG_0001.CR2
+
+        9 B each         2 copies   frees 9 B         by digest  0b0b0b0b0b0b
+            /usb/two\nlines
+            /usb/\x1b[2J\u{9b}1m\u{202e}gpj.exe
+
+        2 groups, 4 copies; keeping one of each frees 24.1 MiB
+        as of scan 12, 2026-11-16 09:30
+        ");
+    }
+
+    #[test]
+    fn other_names_are_marked() {
+        let style = Style {
+            links: true,
+            ..PLAIN
+        };
+        insta::assert_snapshot!(rendered(style, &[photos(), odd_group()]), @r"
+        24.1 MiB each    2 copies   frees 24.1 MiB    verified   a7a7a7a7a7a7
+            /backup/2024/IMG_0001.CR2
+              also named /backup/by-date/2024-05-01.CR2
+            /home/ann/photos/2024/IMG_0001.CR2
+
+        9 B each         2 copies   frees 9 B         by digest  0b0b0b0b0b0b
+            /usb/two\nlines
+              also named /usb/latin-\xe9
+            /usb/\x1b[2J\u{9b}1m\u{202e}gpj.exe
+
+        2 groups, 4 copies; keeping one of each frees 24.1 MiB
+        as of scan 12, 2026-11-16 09:30
+        ");
+    }
+
+    #[test]
+    fn exact_bytes_replace_rounded_sizes() {
+        let style = Style {
+            exact_bytes: true,
+            ..PLAIN
+        };
+        let report = rendered(style, &[photos()]);
+        assert!(report.contains("25,270,682 B each"), "{report}");
+        assert!(report.contains("of each frees 25,270,682 B"), "{report}");
+    }
+
+    #[test]
+    fn a_narrow_terminal_loses_the_digest_and_no_path() {
+        let style = Style {
+            width: Some(60),
+            ..PLAIN
+        };
+        let report = rendered(style, &[photos()]);
+        assert!(!report.contains("a7a7"), "{report}");
+        assert!(report.contains("verified"), "{report}");
+        let style = Style {
+            width: Some(20),
+            ..PLAIN
+        };
+        assert!(rendered(style, &[photos()]).contains("/home/ann/photos/2024/IMG_0001.CR2"));
+    }
+
+    #[test]
+    fn the_widest_headline_fits_80_columns() {
+        let mut group = photos();
+        group.size = 1023 * 1024 * 1024 + 900 * 1024;
+        group.verified = false;
+        let copy = group.copies[0].clone();
+        group.copies = vec![copy; 123_456];
+        let report = rendered(PLAIN, &[group]);
+        let headline = report.lines().next().unwrap();
+        assert!(headline.contains("a7a7"), "{headline}");
+        assert!(headline.len() <= 80, "{headline}");
+    }
+
+    #[test]
+    fn colour_adds_nothing_but_colour() {
+        let style = Style {
+            color: true,
+            links: true,
+            ..PLAIN
+        };
+        let coloured = rendered(style, &[photos(), odd_group()]);
+        assert!(coloured.contains('\x1b'));
+        let stripped = anstream::adapter::strip_str(&coloured).to_string();
+        let plain = Style {
+            color: false,
+            ..style
+        };
+        assert_eq!(stripped, rendered(plain, &[photos(), odd_group()]));
+    }
+
+    #[test]
+    fn no_duplicates_is_an_answer() {
+        insta::assert_snapshot!(rendered(PLAIN, &[]), @"
+        no duplicates found
+        as of scan 12, 2026-11-16 09:30
+        ");
+    }
+
+    #[test]
+    fn an_empty_catalog_says_so() {
+        let report = text_of(PLAIN, &nothing_scanned(), &[], &Totals::default());
+        insta::assert_snapshot!(report, @"nothing has been scanned yet: start with dupescan scan PATH");
+    }
+
+    #[test]
+    fn what_is_left_out_or_unknown_is_told() {
+        let sums = Totals {
+            groups: 1234,
+            copies: 5678,
+            reclaimable: 99 << 30,
+            undetermined: 1,
+        };
+        let mut unfinished = header();
+        unfinished.unfinished = 1;
+        insta::assert_snapshot!(text_of(PLAIN, &unfinished, &[photos()], &sums), @"
+        24.1 MiB each    2 copies   frees 24.1 MiB    verified   a7a7a7a7a7a7
+            /backup/2024/IMG_0001.CR2
+            /home/ann/photos/2024/IMG_0001.CR2
+
+        1,234 groups, 5,678 copies; keeping one of each frees 99.0 GiB
+        showing 1 of 1,234 groups
+        1 file is undetermined: neither known duplicate nor known unique
+        as of scan 12, 2026-11-16 09:30 (1 unfinished scan: groups may be missing)
+        ");
+    }
+}

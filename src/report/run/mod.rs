@@ -1,0 +1,7 @@
+//! What a scan did, for people and programs: summary, statistics, metrics.
+
+pub(crate) mod prometheus;
+pub(crate) mod stats;
+pub(crate) mod summary;
+
+pub(crate) use stats::StatsForm;

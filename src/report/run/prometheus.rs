@@ -1,0 +1,276 @@
+//! The figures of a run in Prometheus' text format. Pure; `docs/EVENTS.md`
+//! lists the names, which stay as they are.
+
+use std::fmt::Write;
+
+use crate::scan::{ItemKind, KindSnapshot, MetricsSnapshot};
+
+/// The whole file. `running` is false in the last one of a command.
+pub(crate) fn render(now: &MetricsSnapshot, running: bool) -> String {
+    let mut text = String::with_capacity(8 * 1024);
+    for (name, kind, help, value) in singles(now, running) {
+        head(&mut text, name, kind, help);
+        line(&mut text, format_args!("dupescan_{name} {value}"));
+    }
+    durations(&mut text, now);
+    text
+}
+
+/// Everything that has one value: name, type, help, value.
+fn singles(
+    now: &MetricsSnapshot,
+    running: bool,
+) -> [(&'static str, &'static str, &'static str, f64); 21] {
+    // Exact up to 2^53: petabytes.
+    let count = |number: u64| number as f64;
+    [
+        (
+            "running",
+            "gauge",
+            "1 while the command runs, 0 once it has ended.",
+            f64::from(u8::from(running)),
+        ),
+        (
+            "elapsed_seconds",
+            "gauge",
+            "Time since the command started.",
+            now.elapsed.as_secs_f64(),
+        ),
+        ("workers", "gauge", "Worker threads.", count(now.workers)),
+        (
+            "workers_active",
+            "gauge",
+            "Workers that have an item right now.",
+            count(now.active),
+        ),
+        (
+            "worker_utilisation_ratio",
+            "gauge",
+            "Busy time of all workers over workers times elapsed time.",
+            now.utilisation,
+        ),
+        (
+            "queue_items",
+            "gauge",
+            "Items that wait in the queue.",
+            count(waiting(now)),
+        ),
+        (
+            "queue_peak_items",
+            "gauge",
+            "The longest the queue has been.",
+            count(now.queue_peak),
+        ),
+        (
+            "items_queued_total",
+            "counter",
+            "Work items queued.",
+            count(now.queued),
+        ),
+        (
+            "items_processed_total",
+            "counter",
+            "Work items whose worker came to a result.",
+            count(now.processed),
+        ),
+        (
+            "items_failed_total",
+            "counter",
+            "Work items that panicked or were given up.",
+            count(now.failed),
+        ),
+        (
+            "items_abandoned_total",
+            "counter",
+            "Work items given up together with their thread.",
+            count(now.abandoned),
+        ),
+        (
+            "folders_listed_total",
+            "counter",
+            "Folders whose listing is complete.",
+            count(now.folders_listed),
+        ),
+        (
+            "files_seen_total",
+            "counter",
+            "Files that listings came across.",
+            count(now.files_seen),
+        ),
+        (
+            "files_unchanged_total",
+            "counter",
+            "Files found as the catalog knew them.",
+            count(now.files_unchanged),
+        ),
+        (
+            "files_to_probe_total",
+            "counter",
+            "Files whose head and tail have to be read.",
+            count(now.candidates),
+        ),
+        (
+            "files_probed_total",
+            "counter",
+            "Files whose head and tail were read.",
+            count(now.files_probed),
+        ),
+        (
+            "files_hashed_total",
+            "counter",
+            "Files whose content was read whole.",
+            count(now.files_hashed),
+        ),
+        (
+            "bytes_to_hash_total",
+            "counter",
+            "Bytes that have to be read whole.",
+            count(now.bytes_to_hash),
+        ),
+        (
+            "bytes_hashed_total",
+            "counter",
+            "Bytes of those that are done.",
+            count(now.bytes_hashed),
+        ),
+        (
+            "bytes_read_total",
+            "counter",
+            "Bytes read from files.",
+            count(now.bytes_read),
+        ),
+        (
+            "errors_total",
+            "counter",
+            "Paths that could not be read.",
+            count(now.faults),
+        ),
+    ]
+}
+
+/// Counters are read one after the other, so the difference may be off by the
+/// items that moved meanwhile; it is never below zero.
+fn waiting(now: &MetricsSnapshot) -> u64 {
+    let left = now.processed + now.failed + now.active;
+    now.queued.saturating_sub(left)
+}
+
+fn durations(text: &mut String, now: &MetricsSnapshot) {
+    const NAME: &str = "item_duration_seconds";
+    let help = "How long work items took, without their wait in the queue.";
+    head(text, NAME, "histogram", help);
+    for kind in ItemKind::ALL {
+        let durations = now.kind(kind);
+        let mut below = 0;
+        for (bucket, count) in durations.histogram.iter().enumerate() {
+            below += count;
+            let le = upper_bound(bucket);
+            line(
+                text,
+                format_args!("dupescan_{NAME}_bucket{{kind=\"{kind}\",le=\"{le}\"}} {below}"),
+            );
+        }
+        let sum = durations.total.as_secs_f64();
+        let labels = format_args!("{{kind=\"{kind}\"}}");
+        line(text, format_args!("dupescan_{NAME}_sum{labels} {sum}"));
+        line(text, format_args!("dupescan_{NAME}_count{labels} {below}"));
+    }
+}
+
+/// Where a bucket of the histogram ends, in seconds.
+fn upper_bound(bucket: usize) -> String {
+    if bucket + 1 == KindSnapshot::BUCKETS {
+        return "+Inf".to_owned();
+    }
+    let micros = 1_u64 << bucket;
+    (micros as f64 / 1e6).to_string()
+}
+
+fn head(text: &mut String, name: &str, kind: &str, help: &str) {
+    line(text, format_args!("# HELP dupescan_{name} {help}"));
+    line(text, format_args!("# TYPE dupescan_{name} {kind}"));
+}
+
+fn line(text: &mut String, line: std::fmt::Arguments<'_>) {
+    writeln!(text, "{line}").expect("writing to a String cannot fail");
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::scan::Metrics;
+
+    fn rendered() -> String {
+        let metrics = Metrics::new();
+        metrics.files_seen.add(7);
+        metrics.bytes_read.add(1 << 40);
+        metrics.faults.add(2);
+        render(&metrics.snapshot(), true)
+    }
+
+    #[test]
+    fn every_sample_has_its_help_and_type_before_it() {
+        let text = rendered();
+        let mut announced = BTreeSet::new();
+        let mut helped = "";
+        for line in text.lines() {
+            if let Some(rest) = line.strip_prefix("# HELP ") {
+                helped = rest.split(' ').next().unwrap();
+                assert!(rest.ends_with('.'), "{line}");
+            } else if let Some(rest) = line.strip_prefix("# TYPE ") {
+                let (name, kind) = rest.split_once(' ').unwrap();
+                assert_eq!(name, helped);
+                assert!(["gauge", "counter", "histogram"].contains(&kind), "{line}");
+                assert_eq!(name.ends_with("_total"), kind == "counter", "{line}");
+                assert!(announced.insert(name), "{name} twice");
+            } else {
+                let (name, value) = line.rsplit_once(' ').unwrap();
+                assert!(name.starts_with(helped), "{line}");
+                assert!(value.parse::<f64>().is_ok(), "{line}");
+            }
+        }
+        assert!(announced.len() > 20);
+    }
+
+    #[test]
+    fn values_are_exact() {
+        let text = rendered();
+        for line in [
+            "dupescan_running 1",
+            "dupescan_files_seen_total 7",
+            "dupescan_bytes_read_total 1099511627776",
+            "dupescan_errors_total 2",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line} in {text}");
+        }
+        assert!(render(&Metrics::new().snapshot(), false).contains("dupescan_running 0\n"));
+    }
+
+    #[test]
+    fn the_histogram_adds_up() {
+        let text = rendered();
+        let buckets: Vec<_> = text
+            .lines()
+            .filter(|line| line.contains("_bucket{kind=\"hash\""))
+            .collect();
+        assert_eq!(buckets.len(), KindSnapshot::BUCKETS);
+        assert!(buckets[0].contains("le=\"0.000001\""), "{}", buckets[0]);
+        assert!(buckets[20].contains("le=\"1.048576\""), "{}", buckets[20]);
+        assert!(buckets[KindSnapshot::BUCKETS - 1].contains("le=\"+Inf\""));
+        assert!(text.contains("dupescan_item_duration_seconds_count{kind=\"hash\"} 0\n"));
+    }
+
+    #[test]
+    fn every_name_is_documented() {
+        let docs = include_str!("../../../docs/EVENTS.md");
+        for line in rendered().lines() {
+            if let Some(rest) = line.strip_prefix("# TYPE ") {
+                let (name, kind) = rest.split_once(' ').unwrap();
+                let row = format!("| `{name}` | {kind} |");
+                assert!(docs.contains(&row), "{row}");
+            }
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! `scan --stats`: where the time of a scan went.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use clap::ValueEnum;
+use serde::Serialize;
+
+use crate::catalog::ScanCounters;
+use crate::report::groups::write_value;
+use crate::report::rows::{Align, table};
+use crate::report::text::{counted, grouped, human_size};
+use crate::scan::{MetricsSnapshot, Outcome};
+
+/// How the figures are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StatsForm {
+    /// For people
+    Table,
+    /// One JSON object on one line
+    Json,
+}
+
+/// The figures of one run.
+#[derive(Debug, Serialize)]
+struct Stats {
+    schema: u32,
+    seconds: f64,
+    stages: Vec<StageStats>,
+    files: u64,
+    files_from_catalog: u64,
+    bytes_on_disk: u64,
+    bytes_read: u64,
+    query_seconds: f64,
+    writer_seconds: f64,
+    writer_utilisation: f64,
+    worker_utilisation: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct StageStats {
+    stage: &'static str,
+    seconds: f64,
+    /// Files listed, probed or read whole in this stage.
+    files: u64,
+    files_per_second: f64,
+    /// Bytes compared or hashed; of the hash stage only.
+    bytes: u64,
+    megabytes_per_second: f64,
+}
+
+/// Writes the figures of a run.
+pub(crate) fn print(
+    form: StatsForm,
+    outcome: &Outcome,
+    counters: &ScanCounters,
+    metrics: &MetricsSnapshot,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let stats = Stats::new(outcome, counters, metrics);
+    match form {
+        StatsForm::Table => stats.write_table(out),
+        StatsForm::Json => {
+            write_value(out, &stats)?;
+            writeln!(out)
+        }
+    }
+}
+
+impl Stats {
+    fn new(outcome: &Outcome, counters: &ScanCounters, metrics: &MetricsSnapshot) -> Self {
+        let elapsed = outcome.elapsed;
+        let stage = |&(stage, time): &(crate::catalog::Stage, Duration)| {
+            use crate::catalog::Stage;
+            let (files, bytes) = match stage {
+                Stage::List => (counters.files, 0),
+                Stage::Probe => (metrics.files_probed, 0),
+                Stage::Hash => (metrics.files_hashed, metrics.bytes_hashed),
+                Stage::Settle => (0, 0),
+            };
+            StageStats {
+                stage: stage.name(),
+                seconds: time.as_secs_f64(),
+                files,
+                files_per_second: rate(files, time),
+                bytes,
+                megabytes_per_second: rate(bytes, time) / 1e6,
+            }
+        };
+        let touched = counters.added + counters.changed + counters.restored;
+        Self {
+            schema: 1,
+            seconds: elapsed.as_secs_f64(),
+            stages: outcome.timing.stages().iter().map(stage).collect(),
+            files: counters.files,
+            files_from_catalog: counters.files.saturating_sub(touched),
+            bytes_on_disk: counters.bytes,
+            bytes_read: counters.bytes_read,
+            query_seconds: outcome.timing.queries.as_secs_f64(),
+            writer_seconds: outcome.timing.writer.as_secs_f64(),
+            writer_utilisation: share(outcome.timing.writer, elapsed),
+            worker_utilisation: metrics.utilisation,
+        }
+    }
+
+    fn write_table(&self, out: &mut impl Write) -> io::Result<()> {
+        let columns = [
+            ("STAGE", Align::Left),
+            ("SECONDS", Align::Right),
+            ("FILES", Align::Right),
+            ("FILES/S", Align::Right),
+            ("MB/S", Align::Right),
+        ];
+        let rows = self.stages.iter().map(StageStats::row);
+        writeln!(out)?;
+        write!(out, "{}", table(&columns, rows, None))?;
+        writeln!(
+            out,
+            "Read {} of {} on disk; {} answered from the catalog",
+            human_size(self.bytes_read),
+            human_size(self.bytes_on_disk),
+            counted(self.files_from_catalog, "file was", "files were"),
+        )?;
+        writeln!(
+            out,
+            "SQLite: writer {:.2} s ({:.0} % of the time), queries {:.2} s; workers busy {:.0} %",
+            self.writer_seconds,
+            self.writer_utilisation * 100.0,
+            self.query_seconds,
+            self.worker_utilisation * 100.0
+        )
+    }
+}
+
+impl StageStats {
+    fn row(&self) -> Vec<String> {
+        let unless_zero = |number: f64| match number {
+            0.0 => String::new(),
+            _ => format!("{number:.0}"),
+        };
+        vec![
+            self.stage.to_owned(),
+            format!("{:.2}", self.seconds),
+            if self.files == 0 {
+                String::new()
+            } else {
+                grouped(self.files)
+            },
+            unless_zero(self.files_per_second),
+            unless_zero(self.megabytes_per_second),
+        ]
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "shown in three digits")]
+fn rate(amount: u64, time: Duration) -> f64 {
+    if time.is_zero() {
+        return 0.0;
+    }
+    amount as f64 / time.as_secs_f64()
+}
+
+fn share(part: Duration, whole: Duration) -> f64 {
+    if whole.is_zero() {
+        return 0.0;
+    }
+    part.as_secs_f64() / whole.as_secs_f64()
+}

@@ -1,0 +1,290 @@
+//! What a scan says when it ends: what was scanned, what is duplicate, what
+//! could not be read, and what to do next.
+
+use std::io::{self, Write};
+
+use crate::catalog::{CatalogError, ReadOnly, ScanCounters};
+use crate::cli::{Context, Exit};
+use crate::model::{Summary, TopGroup, Totals};
+use crate::report::rows::Align;
+use crate::report::text;
+use crate::report::text::{counted, grouped, human_size};
+use crate::scan::{GROUPS_FOR_FOLDERS, Outcome};
+
+/// Prints the summary and says how the program ends.
+pub(crate) fn print(
+    context: &Context,
+    outcome: &Outcome,
+    out: &mut impl Write,
+) -> anyhow::Result<Exit> {
+    let counters = counters(outcome);
+    if !context.quiet {
+        scanned(outcome, &counters, out)?;
+        if let Some(summary) = &outcome.summary {
+            let setting = Setting::of(&context.catalog()?, summary)?;
+            duplicates(context, summary, &setting, counters.bytes, out)?;
+        }
+    }
+    troubles(context, outcome, out)?;
+    Ok(exit(outcome))
+}
+
+/// What all scans of a run counted together.
+pub(crate) fn counters(outcome: &Outcome) -> ScanCounters {
+    let scans = outcome.scans.iter();
+    scans.fold(ScanCounters::default(), |sum, scan| {
+        sum.plus(&scan.counters)
+    })
+}
+
+/// What the catalog says about the duplicates as a whole.
+struct Setting {
+    /// Bytes of all files.
+    bytes: u64,
+    /// Whether `folders` is likely to have something to show: a folder of
+    /// copies only, or more groups than folders were added up from. Finding
+    /// out for certain would cost more than the rest of the summary.
+    has_whole_folders: bool,
+}
+
+impl Setting {
+    fn of(catalog: &ReadOnly, summary: &Summary) -> Result<Self, CatalogError> {
+        let bytes = catalog.roots()?.iter().map(|root| root.bytes).sum();
+        let mut has_whole_folders = summary.totals.groups > GROUPS_FOR_FOLDERS;
+        for folder in &summary.folders {
+            if has_whole_folders {
+                break;
+            }
+            if let Some(id) = catalog.folder_at(&folder.path)? {
+                has_whole_folders = catalog.content_files_of(id)? == folder.copies;
+            }
+        }
+        Ok(Self {
+            bytes,
+            has_whole_folders,
+        })
+    }
+
+    /// How much of everything the duplicates are.
+    fn share(&self, duplicate: u64, scanned: u64) -> String {
+        let percent = u128::from(duplicate) * 100 / u128::from(self.bytes.max(1));
+        let share = match percent {
+            0 => "less than 1 %".to_owned(),
+            percent => format!("{percent} %"),
+        };
+        match self.bytes == scanned {
+            true => format!("{share} of what was scanned"),
+            false => format!("{share} of the {} in the catalog", human_size(self.bytes)),
+        }
+    }
+}
+
+fn exit(outcome: &Outcome) -> Exit {
+    if outcome.interrupted {
+        Exit::Interrupted
+    } else if !outcome.findings.offline.is_empty() || !outcome.findings.given_up.is_empty() {
+        Exit::CouldNot
+    } else if outcome.findings.faults > 0 {
+        Exit::Findings
+    } else {
+        Exit::Done
+    }
+}
+
+fn scanned(outcome: &Outcome, counters: &ScanCounters, out: &mut impl Write) -> io::Result<()> {
+    if counters.folders == 0 {
+        return writeln!(
+            out,
+            "Read {} in {}",
+            human_size(counters.bytes_read),
+            text::duration(outcome.elapsed)
+        );
+    }
+    writeln!(
+        out,
+        "Scanned {} in {}, {}, in {}",
+        counted(counters.files, "file", "files"),
+        counted(counters.folders, "folder", "folders"),
+        human_size(counters.bytes),
+        text::duration(outcome.elapsed)
+    )?;
+    let unchanged = counters
+        .files
+        .saturating_sub(counters.added + counters.changed + counters.restored);
+    let mut parts = Vec::new();
+    for (count, word) in [
+        (counters.added, "new"),
+        (counters.changed, "changed"),
+        (counters.restored, "restored"),
+        (counters.removed, "removed"),
+    ] {
+        if count > 0 {
+            parts.push(format!("{} {word}", grouped(count)));
+        }
+    }
+    if unchanged > 0 {
+        let all = counted(counters.files, "file", "files");
+        parts.push(format!("{} of {all} unchanged", grouped(unchanged)));
+    }
+    parts.push(format!("{} read", human_size(counters.bytes_read)));
+    writeln!(out, "  {}", parts.join(", "))?;
+    if counters.ctime_only > 0 {
+        writeln!(
+            out,
+            "  {} of the changed only by ctime (--ignore-ctime takes those for unchanged)",
+            grouped(counters.ctime_only)
+        )?;
+    }
+    if outcome.adopted > 0 {
+        writeln!(
+            out,
+            "  {} known by another name and not read again",
+            counted(outcome.adopted, "file was", "files were")
+        )?;
+    }
+    Ok(())
+}
+
+fn duplicates(
+    context: &Context,
+    summary: &Summary,
+    setting: &Setting,
+    scanned: u64,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let totals = &summary.totals;
+    writeln!(out, "{}", headline(totals))?;
+    if totals.groups > 0 {
+        writeln!(out, "  {}", setting.share(totals.reclaimable, scanned))?;
+    }
+    if totals.undetermined > 0 {
+        let files = counted(totals.undetermined, "file is", "files are");
+        writeln!(
+            out,
+            "{files} undetermined (not read, or a possible partner was not)"
+        )?;
+    }
+    if !summary.groups.is_empty() {
+        let columns = [
+            ("FREES", Align::Right),
+            ("COPIES", Align::Right),
+            ("EACH", Align::Right),
+            ("FIRST PATH", Align::Path),
+        ];
+        writeln!(out)?;
+        let rows = summary.groups.iter().map(row);
+        write!(out, "{}", text::table(&columns, rows, context.width()))?;
+        writeln!(out)?;
+        folders(context, summary, out)?;
+        writeln!(out, "All groups: {}", context.command("report"))?;
+    }
+    if setting.has_whole_folders {
+        let command = context.command("folders");
+        writeln!(out, "Folders that hold the same: {command}")?;
+    }
+    Ok(())
+}
+
+/// The folders that free most, if one copy of each group stayed: the first.
+fn folders(context: &Context, summary: &Summary, out: &mut impl Write) -> io::Result<()> {
+    let heading = if summary.totals.groups > GROUPS_FOR_FOLDERS {
+        "FOLDER (of the 1,000 groups that free most)"
+    } else {
+        "FOLDER"
+    };
+    let columns = [
+        ("FREES", Align::Right),
+        ("COPIES", Align::Right),
+        (heading, Align::Path),
+    ];
+    let rows = summary.folders.iter().map(|folder| {
+        vec![
+            human_size(folder.reclaimable),
+            grouped(folder.copies),
+            text::escape(&folder.path),
+        ]
+    });
+    write!(out, "{}", text::table(&columns, rows, context.width()))?;
+    writeln!(out)
+}
+
+fn headline(totals: &Totals) -> String {
+    if totals.groups == 0 {
+        return "No duplicates in the catalog".to_owned();
+    }
+    format!(
+        "{}, {}; keeping one of each frees {}",
+        counted(totals.groups, "duplicate group", "duplicate groups"),
+        counted(totals.copies, "copy", "copies"),
+        human_size(totals.reclaimable)
+    )
+}
+
+fn row(group: &TopGroup) -> Vec<String> {
+    vec![
+        human_size(group.reclaimable()),
+        grouped(group.copies),
+        human_size(group.size),
+        text::escape(&group.path),
+    ]
+}
+
+fn troubles(context: &Context, outcome: &Outcome, out: &mut impl Write) -> io::Result<()> {
+    let findings = &outcome.findings;
+    for path in &findings.offline {
+        writeln!(
+            out,
+            "{} is offline: the filesystem that was mounted there is gone; its files were left as they were",
+            text::escape(path)
+        )?;
+    }
+    for (_, path, fault) in &findings.given_up {
+        writeln!(
+            out,
+            "The device of {} keeps failing ({fault}): its scan stopped, and nothing was removed. \
+             Go on with: {}",
+            text::escape(path),
+            context.command("resume")
+        )?;
+    }
+    if findings.faults > 0 {
+        writeln!(
+            out,
+            "{} could not be read: {}",
+            counted(findings.faults, "path", "paths"),
+            context.command("errors")
+        )?;
+    }
+    if findings.abandoned > 0 {
+        writeln!(
+            out,
+            "{} left behind: hung in the operating system",
+            counted(findings.abandoned as u64, "worker was", "workers were")
+        )?;
+    }
+    if outcome.interrupted {
+        writeln!(
+            out,
+            "Interrupted; everything learned is saved. Go on with: {}",
+            context.command("resume")
+        )?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_share_is_of_what_the_duplicates_lie_in() {
+        let setting = Setting {
+            bytes: 200 << 30,
+            has_whole_folders: false,
+        };
+        let share = |duplicate: u64, scanned: u64| setting.share(duplicate << 20, scanned << 30);
+        assert_eq!(share(50 << 10, 200), "25 % of what was scanned");
+        assert_eq!(share(1, 200), "less than 1 % of what was scanned");
+        assert_eq!(share(199 << 10, 1), "99 % of the 200.0 GiB in the catalog");
+    }
+}

@@ -1,0 +1,368 @@
+//! Reading files again to see whether they are still what their digests say,
+//! and making the digests of files that have none. Runs on the same pool, with
+//! the same retries, breaker and watchdog, as a scan.
+
+mod reading;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicI64;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+pub(crate) use reading::audit_batch;
+
+use crate::catalog::{
+    AuditFinding, AuditId, AuditList, AuditNote, AuditScope, CatalogError, Exclusive, FileFilter,
+    FileState, NO_SCAN, RootRow, WorkName, Writer, WriterHandle,
+};
+use crate::model::{
+    Algorithm, Digest, FolderId, IoMode, Limits, ListingOptions, Probe, ScanOptions, Timestamp,
+    now_ns,
+};
+use crate::platform::{Links, VolumeTable, lower_priority};
+use crate::pool::Shutdown;
+use crate::scan::access::{OpenRoot, OpenRoots};
+use crate::scan::context::Shared;
+use crate::scan::devices::{Disks, Throttle};
+use crate::scan::engine::{Engine, Findings, Item, ItemReport, Source, StageEnd};
+use crate::scan::error::ScanError;
+use crate::scan::list::Scope;
+use crate::scan::observe::{Metrics, Notice};
+use crate::scan::plan::online_state;
+
+/// Files in one work item, unless they are large.
+const BATCH_FILES: usize = 32;
+/// Bytes after which an item takes no further file.
+const BATCH_BYTES: u64 = 8 << 20;
+/// How often what was found is saved.
+const SAVE_EVERY: Duration = Duration::from_millis(250);
+
+/// What reading a file again showed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AuditVerdict {
+    /// Its content is what its digest says.
+    Sound,
+    /// It had no digest, and has one now.
+    New(Digest, Option<Probe>),
+    /// Its content differs though its metadata does not: this is its digest.
+    Rotten(Digest),
+    /// It was changed since it was scanned.
+    Changed,
+    /// It is gone.
+    Gone,
+}
+
+/// One copy that was looked at.
+#[derive(Debug)]
+pub struct Audited {
+    /// The first of its names.
+    pub path: PathBuf,
+    /// What its digest should be, where there is one.
+    pub expected: Option<Digest>,
+    /// Size and times as scanned.
+    pub state: FileState,
+    /// What came of it.
+    pub verdict: AuditVerdict,
+    pub(crate) names: Vec<WorkName>,
+    pub(crate) racy: bool,
+}
+
+/// What is to be audited.
+pub struct AuditRequest {
+    /// The path that was named; empty for everything.
+    pub place: PathBuf,
+    /// Its folders.
+    pub tops: Vec<FolderId>,
+    /// Which files.
+    pub filter: FileFilter,
+    /// Only files that were not audited since.
+    pub before: Option<Timestamp>,
+    /// Make digests where there are none.
+    pub baseline: bool,
+    /// Priority and rate of reading.
+    pub options: ScanOptions,
+}
+
+/// How an audit ended.
+pub struct AuditOutcome {
+    /// Whether shutdown was requested; what was found is saved.
+    pub interrupted: bool,
+    /// What went wrong.
+    pub findings: Findings,
+    /// Copies that were to be read, and bytes in them.
+    pub planned: (u64, u64),
+    /// Copies that were dealt with.
+    pub done: u64,
+    /// Files left out because they were audited before.
+    pub skipped: u64,
+    /// Files left out because their root is offline.
+    pub offline: u64,
+}
+
+/// Who is told of things as they happen.
+pub struct Listener<'a> {
+    /// What the user should know.
+    pub notify: &'a mut dyn FnMut(Notice),
+    /// Every copy that was looked at.
+    pub tell: &'a mut dyn FnMut(&Audited),
+}
+
+/// Audits, and hands everything found to the listener as it comes.
+pub fn audit(
+    catalog: Exclusive,
+    request: AuditRequest,
+    limits: &Limits,
+    shutdown: &Shutdown,
+    metrics: &Arc<Metrics>,
+    listener: Listener<'_>,
+) -> Result<AuditOutcome, ScanError> {
+    let Listener { notify, tell } = listener;
+    metrics.enter_audit();
+    if request.options.nice
+        && let Err(error) = lower_priority()
+    {
+        tracing::warn!("cannot lower the priority: {error}");
+    }
+    let run = catalog.begin_audit(&request.place)?;
+    if run.resumed {
+        notify(Notice::AuditResumed(run.started));
+    }
+    let roots = open_roots(&catalog, &request.place, notify)?;
+    let bwlimit = request.options.bwlimit;
+    let list = collect(&catalog, run.id, request, &roots)?;
+    metrics.bytes_to_hash.add(list.bytes);
+    metrics.files_to_audit.add(list.copies);
+    if list.copies > 0 {
+        notify(Notice::ToRead(list.copies, list.bytes));
+    }
+    catalog.set_durability(limits.durability)?;
+    let (path, algorithm) = (catalog.path().to_owned(), catalog.reader()?.algorithm()?);
+    let writer = Writer::start(catalog, limits.batch_rows, limits.batch_time)?;
+    let shared = Arc::new(surroundings(&writer, path, roots, algorithm, bwlimit)?);
+    let engine = Engine::start(&shared, writer.died().clone(), limits, shutdown, metrics)?;
+    let source = AuditSource::new(list, run.id, writer.handle(), metrics, tell);
+    work_off(engine, source, writer, limits)
+}
+
+/// Runs to the end or until shutdown, and saves everything found.
+fn work_off(
+    mut engine: Engine,
+    mut source: AuditSource<'_>,
+    writer: Writer,
+    limits: &Limits,
+) -> Result<AuditOutcome, ScanError> {
+    let ended = engine.run_stage(&mut source);
+    let mut saved = source.save();
+    if saved.is_ok() {
+        saved = writer.handle().spread_rot();
+    }
+    let findings = engine.stop(Instant::now() + limits.shutdown);
+    let is_whole = findings.given_up.is_empty() && source.list.offline == 0;
+    if matches!(ended, Ok(StageEnd::Finished)) && is_whole && saved.is_ok() {
+        saved = writer.handle().finish_audit(source.run);
+    }
+    // Where the writer died, its own error says why.
+    writer.finish()?;
+    saved?;
+    Ok(AuditOutcome {
+        interrupted: ended? == StageEnd::Interrupted,
+        findings,
+        planned: (source.list.copies, source.list.bytes),
+        done: source.done,
+        skipped: source.list.skipped,
+        offline: source.list.offline,
+    })
+}
+
+fn collect(
+    catalog: &Exclusive,
+    run: AuditId,
+    request: AuditRequest,
+    roots: &OpenRoots,
+) -> Result<AuditList, CatalogError> {
+    let scope = AuditScope {
+        tops: request.tops,
+        online: roots.keys().copied().collect(),
+        before: request.before,
+        baseline: request.baseline,
+    };
+    AuditList::build(catalog.reader()?, run, &scope, request.filter)
+}
+
+/// What the workers share; nothing is listed, so filters and visits are bare.
+fn surroundings(
+    writer: &Writer,
+    catalog: PathBuf,
+    roots: OpenRoots,
+    algorithm: Algorithm,
+    bwlimit: Option<u64>,
+) -> Result<Shared, ScanError> {
+    let listing = ListingOptions::default();
+    Ok(Shared {
+        catalog,
+        writer: writer.handle(),
+        roots,
+        scope: Scope::new(&listing)
+            .map_err(|(glob, reason)| ScanError::BadGlob { glob, reason })?,
+        listing,
+        ignore_ctime: false,
+        allow_empty: false,
+        algorithm,
+        lead: NO_SCAN,
+        throttle: bwlimit.map(Throttle::new),
+        own_files: Vec::new(),
+        own_folder: None,
+        files_at_once: 1,
+        volumes: VolumeTable::new(),
+        volume_rows: Mutex::default(),
+        visited: Mutex::default(),
+        next_comparison: AtomicI64::new(now_ns()),
+        disks: Disks::new(IoMode::default()),
+        sizes: None,
+        probed: None,
+    })
+}
+
+/// Opens every root at, above or below a place that can be read; says which
+/// cannot. The empty place is everywhere.
+fn open_roots(
+    catalog: &Exclusive,
+    place: &Path,
+    notify: &mut dyn FnMut(Notice),
+) -> Result<OpenRoots, ScanError> {
+    let volumes = VolumeTable::new();
+    let mut open = HashMap::new();
+    let is_near = |root: &RootRow| root.path.starts_with(place) || place.starts_with(&root.path);
+    for root in catalog.roots()?.into_iter().filter(is_near) {
+        let opened = online_state(&root, &volumes).and_then(|(dir, _)| {
+            let dev = dir.stat().map_err(|error| error.to_string())?.dev;
+            Ok((dir, dev))
+        });
+        match opened {
+            Ok((dir, dev)) => {
+                let links = if root.follow {
+                    Links::Follow
+                } else {
+                    Links::Refuse
+                };
+                let path = root.path;
+                open.insert(
+                    root.id,
+                    OpenRoot {
+                        dir,
+                        path,
+                        links,
+                        dev,
+                    },
+                );
+            }
+            Err(reason) => notify(Notice::AuditOffline(root.path, reason)),
+        }
+    }
+    Ok(Arc::new(open))
+}
+
+/// Feeds the pool, and passes on what comes back.
+struct AuditSource<'a> {
+    list: AuditList,
+    run: AuditId,
+    writer: WriterHandle,
+    notes: Vec<AuditNote>,
+    saved: Instant,
+    /// Saving failed; told with the next question for work.
+    failed: Option<CatalogError>,
+    done: u64,
+    metrics: &'a Metrics,
+    tell: &'a mut dyn FnMut(&Audited),
+}
+
+impl<'a> AuditSource<'a> {
+    fn new(
+        list: AuditList,
+        run: AuditId,
+        writer: WriterHandle,
+        metrics: &'a Metrics,
+        tell: &'a mut dyn FnMut(&Audited),
+    ) -> Self {
+        Self {
+            list,
+            run,
+            writer,
+            notes: Vec::new(),
+            saved: Instant::now(),
+            failed: None,
+            done: 0,
+            metrics,
+            tell,
+        }
+    }
+
+    fn save(&mut self) -> Result<(), CatalogError> {
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
+        self.saved = Instant::now();
+        let notes = std::mem::take(&mut self.notes);
+        match notes.is_empty() {
+            true => Ok(()),
+            false => self.writer.note_audits(self.run, notes),
+        }
+    }
+
+    fn count(&self, audited: &Audited) {
+        self.metrics.files_audited.add(1);
+        match audited.verdict {
+            AuditVerdict::Rotten(_) => self.metrics.files_rotten.add(1),
+            // Mostly seen before reading: there is nothing left to read of it.
+            AuditVerdict::Changed | AuditVerdict::Gone => {
+                self.metrics.bytes_hashed.add(audited.state.size);
+            }
+            AuditVerdict::Sound | AuditVerdict::New(..) => {}
+        }
+    }
+
+    fn take(&mut self, audited: Audited) {
+        self.done += 1;
+        self.count(&audited);
+        (self.tell)(&audited);
+        let finding = match (audited.verdict, audited.expected) {
+            (AuditVerdict::Sound, _) => AuditFinding::Sound,
+            (AuditVerdict::New(digest, probe), _) => {
+                AuditFinding::Made(digest, probe, audited.racy)
+            }
+            (AuditVerdict::Rotten(_), Some(expected)) => AuditFinding::Rotten(expected),
+            (AuditVerdict::Rotten(_) | AuditVerdict::Changed | AuditVerdict::Gone, _) => {
+                AuditFinding::Moved
+            }
+        };
+        self.notes.push(AuditNote {
+            names: audited.names,
+            state: audited.state,
+            finding,
+        });
+    }
+}
+
+impl Source for AuditSource<'_> {
+    fn next(&mut self) -> Result<Option<Item>, ScanError> {
+        if let Some(error) = self.failed.take() {
+            return Err(error.into());
+        }
+        let batch = self.list.next_batch(BATCH_FILES, BATCH_BYTES)?;
+        Ok((!batch.is_empty()).then_some(Item::Audit(batch)))
+    }
+
+    fn accept(&mut self, report: &mut ItemReport) {
+        for audited in report.audited.drain(..) {
+            self.take(audited);
+        }
+        // Told apart by verdict above.
+        report.changed.clear();
+        if self.saved.elapsed() >= SAVE_EVERY
+            && let Err(error) = self.save()
+        {
+            self.failed = Some(error);
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! What differs between the files of a folder and the rows the catalog holds
+//! for it. Pure.
+
+use std::ffi::OsString;
+use std::iter::Peekable;
+use std::os::unix::ffi::OsStrExt;
+use std::vec::IntoIter;
+
+use crate::catalog::{FileChange, FileState, KnownFile, ListingCounts};
+use crate::model::FileName;
+use crate::platform::Stat;
+
+/// The difference, as the writer needs it.
+#[derive(Debug, Default)]
+pub(crate) struct Diff {
+    /// New, changed and returning files.
+    pub changes: Vec<FileChange>,
+    /// Live rows whose names are gone.
+    pub vanished: Vec<OsString>,
+    /// Files that are as the catalog holds them.
+    pub unchanged: u64,
+    /// What the summary counts.
+    pub counts: ListingCounts,
+}
+
+/// Compares the files in scope (sorted by name) with the rows, which come one
+/// by one (sorted by name).
+pub(crate) struct Comparison<'a> {
+    files: Peekable<IntoIter<(FileName, Stat)>>,
+    /// Rows of these names (sorted) are left alone.
+    unsure: &'a [OsString],
+    /// The device whose inode numbers identify files.
+    stable_dev: Option<u64>,
+    ignore_ctime: bool,
+    diff: Diff,
+}
+
+impl<'a> Comparison<'a> {
+    pub(crate) fn new(
+        files: Vec<(FileName, Stat)>,
+        unsure: &'a [OsString],
+        stable_dev: Option<u64>,
+        ignore_ctime: bool,
+    ) -> Self {
+        Self {
+            files: files.into_iter().peekable(),
+            unsure,
+            stable_dev,
+            ignore_ctime,
+            diff: Diff::default(),
+        }
+    }
+
+    /// Takes the next row.
+    pub(crate) fn row(&mut self, row: &KnownFile<'_>) {
+        while let Some((name, stat)) = self
+            .files
+            .next_if(|(name, _)| name.as_bytes() < row.name.as_bytes())
+        {
+            self.add(name, &stat, None);
+        }
+        match self.files.next_if(|(name, _)| **name == *row.name) {
+            Some((name, stat)) => self.add(name, &stat, Some(row)),
+            None => self.diff.pass_over(row, self.unsure),
+        }
+    }
+
+    /// The difference, after the last row.
+    pub(crate) fn finish(mut self) -> Diff {
+        while let Some((name, stat)) = self.files.next() {
+            self.add(name, &stat, None);
+        }
+        self.diff
+    }
+
+    fn add(&mut self, name: FileName, stat: &Stat, row: Option<&KnownFile<'_>>) {
+        let ino = (self.stable_dev == Some(stat.dev)).then_some(stat.meta.ino);
+        self.diff.add(name, stat, ino, row, self.ignore_ctime);
+    }
+}
+
+impl Diff {
+    /// The difference of a folder whose files are all what their rows say.
+    pub(crate) fn of_unchanged<'s>(files: impl Iterator<Item = &'s Stat>) -> Self {
+        let mut diff = Self::default();
+        for stat in files {
+            diff.unchanged += 1;
+            diff.counts.files += 1;
+            diff.counts.bytes += stat.meta.size;
+        }
+        diff
+    }
+
+    /// A row without a file in scope: gone, unless it is out of scope.
+    fn pass_over(&mut self, row: &KnownFile<'_>, unsure: &[OsString]) {
+        let is_unsure = unsure
+            .binary_search_by(|name| name.as_bytes().cmp(row.name.as_bytes()))
+            .is_ok();
+        if !row.removed && !is_unsure {
+            self.vanished.push(row.name.to_owned());
+        }
+    }
+
+    fn add(
+        &mut self,
+        name: FileName,
+        stat: &Stat,
+        ino: Option<u64>,
+        row: Option<&KnownFile<'_>>,
+        ignore_ctime: bool,
+    ) {
+        let meta = stat.meta;
+        self.counts.files += 1;
+        self.counts.bytes += meta.size;
+        let change = row.map(|row| Change::between(&row.state, &meta, ino));
+        let is_trusted = row.is_some_and(|row| !row.racy);
+        let keeps_digest = is_trusted
+            && match change {
+                Some(Change::None) => true,
+                Some(Change::CtimeOnly) => ignore_ctime,
+                Some(Change::Content) | None => false,
+            };
+        if row.is_none_or(|row| row.removed) {
+            self.counts.new_bytes += meta.size;
+        }
+        match row {
+            None => self.counts.added += 1,
+            Some(row) if row.removed => self.counts.restored += 1,
+            Some(_) => match change {
+                Some(Change::CtimeOnly) if !ignore_ctime => {
+                    self.counts.changed += 1;
+                    self.counts.ctime_only += 1;
+                }
+                Some(Change::Content) => self.counts.changed += 1,
+                _ if is_trusted => self.unchanged += 1,
+                _ => {}
+            },
+        }
+        let is_settled =
+            keeps_digest && change == Some(Change::None) && row.is_some_and(|row| !row.removed);
+        if !is_settled {
+            self.changes.push(FileChange {
+                name,
+                meta,
+                ino,
+                keeps_digest,
+                replaces: row.filter(|row| !row.removed).map(|row| row.state.size),
+                returns: row.is_some_and(|row| row.removed),
+                sample: None,
+            });
+        }
+    }
+}
+
+/// How a file differs from its row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Change {
+    None,
+    CtimeOnly,
+    Content,
+}
+
+impl Change {
+    fn between(state: &FileState, meta: &crate::model::FileMeta, ino: Option<u64>) -> Self {
+        if state.size != meta.size || state.mtime_ns != meta.mtime_ns || state.ino != ino {
+            Self::Content
+        } else if state.ctime_ns != meta.ctime_ns {
+            Self::CtimeOnly
+        } else {
+            Self::None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+
+    use super::*;
+    use crate::model::FileMeta;
+    use crate::platform::EntryKind;
+
+    const DEV: u64 = 7;
+
+    fn stat(size: u64, mtime_ns: i64, ctime_ns: i64, ino: u64) -> Stat {
+        Stat {
+            kind: EntryKind::File,
+            meta: FileMeta {
+                size,
+                allocated: size,
+                mtime_ns,
+                ctime_ns,
+                ino,
+                nlink: 1,
+            },
+            dev: DEV,
+            mount: None,
+        }
+    }
+
+    fn row(name: &str, size: u64, mtime_ns: i64, ctime_ns: i64, ino: u64) -> KnownFile<'_> {
+        KnownFile {
+            name: name.as_ref(),
+            state: FileState {
+                size,
+                mtime_ns,
+                ctime_ns,
+                ino: Some(ino),
+            },
+            racy: false,
+            removed: false,
+        }
+    }
+
+    fn compare(
+        files: Vec<(FileName, Stat)>,
+        unsure: &[OsString],
+        rows: &[KnownFile<'_>],
+        stable_dev: Option<u64>,
+        ignore_ctime: bool,
+    ) -> Diff {
+        let mut comparison = Comparison::new(files, unsure, stable_dev, ignore_ctime);
+        rows.iter().for_each(|row| comparison.row(row));
+        comparison.finish()
+    }
+
+    fn diff(files: &[(&str, Stat)], rows: &[KnownFile<'_>], ignore_ctime: bool) -> Diff {
+        let files: Vec<(FileName, Stat)> = files
+            .iter()
+            .map(|(name, stat)| (OsStr::new(*name).into(), *stat))
+            .collect();
+        compare(files, &[], rows, Some(DEV), ignore_ctime)
+    }
+
+    #[test]
+    fn an_unchanged_file_is_no_change() {
+        let diff = diff(&[("a", stat(1, 2, 3, 4))], &[row("a", 1, 2, 3, 4)], false);
+        assert!(diff.changes.is_empty() && diff.vanished.is_empty());
+        assert_eq!((diff.unchanged, diff.counts.files), (1, 1));
+    }
+
+    #[test]
+    fn any_of_size_times_and_inode_makes_the_digest_stale() {
+        for now in [
+            stat(9, 2, 3, 4),
+            stat(1, 9, 3, 4),
+            stat(1, 2, 9, 4),
+            stat(1, 2, 3, 9),
+        ] {
+            let diff = diff(&[("a", now)], &[row("a", 1, 2, 3, 4)], false);
+            assert!(!diff.changes[0].keeps_digest);
+            assert_eq!(diff.counts.changed, 1);
+        }
+    }
+
+    #[test]
+    fn a_moved_ctime_alone_can_be_forgiven() {
+        let rows = || [row("a", 1, 2, 3, 4)];
+        let strict = diff(&[("a", stat(1, 2, 9, 4))], &rows(), false);
+        assert_eq!(strict.counts.ctime_only, 1);
+        let lenient = diff(&[("a", stat(1, 2, 9, 4))], &rows(), true);
+        assert!(lenient.changes[0].keeps_digest);
+        assert_eq!(lenient.counts.changed, 0);
+    }
+
+    #[test]
+    fn a_racy_row_is_distrusted_though_nothing_moved() {
+        let mut known = row("a", 1, 2, 3, 4);
+        known.racy = true;
+        let diff = diff(&[("a", stat(1, 2, 3, 4))], &[known], false);
+        assert!(!diff.changes[0].keeps_digest);
+        assert_eq!(diff.counts.changed, 0);
+    }
+
+    #[test]
+    fn a_returning_file_keeps_its_digest_if_nothing_moved() {
+        let mut known = row("a", 1, 2, 3, 4);
+        known.removed = true;
+        let diff = diff(&[("a", stat(1, 2, 3, 4))], &[known], false);
+        assert!(diff.changes[0].keeps_digest);
+        assert_eq!(diff.changes[0].replaces, None);
+        assert!(diff.changes[0].returns);
+        assert_eq!(diff.counts.restored, 1);
+    }
+
+    #[test]
+    fn only_absent_names_vanish() {
+        let rows = vec![
+            row("absent", 1, 2, 3, 4),
+            row("filtered", 1, 2, 3, 5),
+            row("here", 1, 2, 3, 6),
+        ];
+        let files = vec![(OsStr::new("here").into(), stat(1, 2, 3, 6))];
+        let diff = compare(files, &["filtered".into()], &rows, Some(DEV), false);
+        assert_eq!(diff.vanished, ["absent"]);
+    }
+
+    #[test]
+    fn inodes_are_ignored_on_devices_without_stable_ones() {
+        let files = vec![(OsStr::new("a").into(), stat(1, 2, 3, 99))];
+        let mut known = row("a", 1, 2, 3, 4);
+        known.state.ino = None;
+        let diff = compare(files, &[], &[known], None, false);
+        assert!(diff.changes.is_empty());
+    }
+}

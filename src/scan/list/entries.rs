@@ -1,0 +1,165 @@
+//! What the entries of a folder are, as far as a scan cares.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::Path;
+
+use super::scope::IgnoreChain;
+use crate::model::FileName;
+use crate::platform::{Dir, EntryKind, Links, OpenFile, RawEntry, Stat};
+use crate::scan::context::Shared;
+
+/// What a folder holds. Entries that are neither (links, devices) are left
+/// out: a row of their name stands for something that is gone.
+#[derive(Default)]
+pub(crate) struct Found {
+    /// Files in scope.
+    pub(crate) files: Vec<(FileName, Stat)>,
+    /// Handles of some of them, in the same order.
+    pub(crate) open: Vec<OpenFile>,
+    /// Folders in scope, and whether a link leads there.
+    pub(crate) folders: Vec<(OsString, bool)>,
+    /// Names whose file rows are left alone: out of scope, or unreadable.
+    pub(crate) unsure_files: Vec<OsString>,
+    /// Names whose folder rows are left alone.
+    pub(crate) unsure_folders: Vec<OsString>,
+}
+
+/// Looks at the entries of one folder.
+pub(crate) struct Examiner<'a> {
+    pub(crate) dir: &'a Dir,
+    pub(crate) folder: &'a Stat,
+    pub(crate) below: &'a Path,
+    pub(crate) ignores: &'a IgnoreChain,
+    pub(crate) start_depth: usize,
+    /// The device on which inode numbers identify files.
+    pub(crate) stable_dev: Option<u64>,
+    /// How many files may be opened rather than asked about.
+    pub(crate) most_open: usize,
+    pub(crate) shared: &'a Shared,
+}
+
+impl Examiner<'_> {
+    /// Puts an entry where it belongs, asking the system only where the
+    /// folder itself does not tell. Gives the name back with an error.
+    pub(crate) fn sort(
+        &self,
+        entry: RawEntry,
+        found: &mut Found,
+    ) -> Result<(), (FileName, io::Error)> {
+        let RawEntry {
+            name,
+            ino_hint,
+            kind_hint,
+        } = entry;
+        match kind_hint {
+            Some(EntryKind::Special) => return Ok(()),
+            Some(EntryKind::Link) if !self.follows() => return Ok(()),
+            Some(EntryKind::Folder) => {
+                self.add_folder(&name, false, found);
+                return Ok(());
+            }
+            Some(EntryKind::File) if !self.admits(&name, false) => {
+                found.unsure_files.push(name.to_os_string());
+                return Ok(());
+            }
+            Some(EntryKind::File) if self.may_open(ino_hint, found) => {
+                // Whatever fails here is asked about by name.
+                if let Ok(file) = self.dir.open_entry(&name, self.folder.mount) {
+                    if self.add_file(name, *file.opened_as(), false, found) {
+                        found.open.push(file);
+                    }
+                    return Ok(());
+                }
+            }
+            Some(EntryKind::File | EntryKind::Link) | None => {}
+        }
+        match self.look_at(&name) {
+            Ok(None) => {}
+            Ok(Some((stat, is_link))) => match stat.kind {
+                EntryKind::Folder => self.add_folder(&name, is_link, found),
+                EntryKind::File => {
+                    self.add_file(name, stat, is_link, found);
+                }
+                EntryKind::Link | EntryKind::Special => {}
+            },
+            Err(error) => return Err((name, error)),
+        }
+        Ok(())
+    }
+
+    /// Whether a file is opened rather than asked about. Never the catalog, by
+    /// whatever name: closing it again would drop SQLite's locks.
+    fn may_open(&self, ino: u64, found: &Found) -> bool {
+        found.open.len() < self.most_open && self.shared.own_files.iter().all(|own| own.ino != ino)
+    }
+
+    /// The state of an entry, or of what a link leads to, and whether it is a
+    /// link; `None` for one that is not followed or leads nowhere.
+    fn look_at(&self, name: &OsStr) -> io::Result<Option<(Stat, bool)>> {
+        let stat = self.dir.stat_entry(name, Links::Refuse)?;
+        if stat.kind != EntryKind::Link {
+            return Ok(Some((stat, false)));
+        }
+        if !self.follows() {
+            return Ok(None);
+        }
+        match self.dir.stat_entry(name, Links::Follow) {
+            Ok(target) => Ok(Some((target, true))),
+            // A link that leads nowhere is no fault of the scan's.
+            Err(error) if leads_nowhere(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn add_folder(&self, name: &OsStr, is_link: bool, found: &mut Found) {
+        if self.admits(name, true) {
+            found.folders.push((name.to_owned(), is_link));
+        } else {
+            found.unsure_folders.push(name.to_owned());
+        }
+    }
+
+    /// Takes a file in; `false` when it is left out.
+    fn add_file(&self, name: FileName, stat: Stat, is_link: bool, found: &mut Found) -> bool {
+        // A single file mounted over another says nothing about this folder.
+        let is_mounted_over = !is_link && stat.mount != self.folder.mount;
+        // Without an inode to know it by, a file that a link leads to would
+        // count as a copy of itself.
+        let is_unknown = is_link && self.stable_dev != Some(stat.dev);
+        if self.shared.own_files.contains(&stat.id()) || is_mounted_over || is_unknown {
+            return false;
+        }
+        let is_admitted = self.admits(&name, false);
+        if is_admitted {
+            found.files.push((name, stat));
+        } else {
+            found.unsure_files.push(name.to_os_string());
+        }
+        is_admitted
+    }
+
+    fn follows(&self) -> bool {
+        self.shared.listing.follow_links
+    }
+
+    fn admits(&self, name: &OsStr, is_folder: bool) -> bool {
+        let scope = &self.shared.scope;
+        if scope.admits_all() {
+            return true;
+        }
+        let below = self.below.join(name);
+        if is_folder {
+            scope.admits_subfolder(&below, self.start_depth, self.ignores)
+        } else {
+            scope.admits_file(&below, self.ignores)
+        }
+    }
+}
+
+/// Whether a link has no end, rather than one that cannot be reached now.
+fn leads_nowhere(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let errno = error.raw_os_error().map(Errno::from_raw_os_error);
+    matches!(errno, Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP))
+}

@@ -1,0 +1,110 @@
+//! What the user should know before or while a scan runs. Shown by `cli`.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::model::{Algorithm, ScanId, Timestamp, meant_below};
+
+/// Something the user should know before or while a scan runs.
+#[derive(Debug, Clone)]
+pub enum Notice {
+    /// An unfinished scan goes on.
+    Resumed(ScanId, PathBuf),
+    /// An unfinished scan is not gone on with.
+    Afresh(ScanId, PathBuf, &'static str),
+    /// Roots inside a new root became part of it.
+    Absorbed(PathBuf, PathBuf),
+    /// Digests made with another algorithm are redone.
+    AlgorithmChanged(Algorithm, Algorithm, u64),
+    /// Files that an audit found rotten are taken as they are now, below this path.
+    RotAccepted(PathBuf, u64),
+    /// A glob begins with the path of the root, below which it is matched; what it
+    /// was meant to be.
+    WholePathGlob(PathBuf, String, String),
+    /// A folder is left out because of its filesystem.
+    Skipped(PathBuf, String),
+    /// Another root of the catalog cannot be read now.
+    PartnerOffline(PathBuf, String),
+    /// A root that is to be audited cannot be read now.
+    AuditOffline(PathBuf, String),
+    /// An audit that was started then and stopped goes on.
+    AuditResumed(Timestamp),
+    /// So much will be read whole: files and bytes.
+    ToRead(u64, u64),
+}
+
+impl Notice {
+    /// Warnings of those globs that begin with the path of a root.
+    pub fn of_whole_paths<'g>(
+        globs: impl IntoIterator<Item = &'g String>,
+        root: &Path,
+    ) -> impl Iterator<Item = Self> {
+        globs.into_iter().filter_map(|glob| {
+            let meant = meant_below(glob, root)?.to_owned();
+            Some(Self::WholePathGlob(root.to_owned(), glob.clone(), meant))
+        })
+    }
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Resumed(scan, path) => {
+                write!(f, "going on with scan {scan} of {}", path.display())
+            }
+            Self::Afresh(scan, path, why) => write!(
+                f,
+                "listing {} afresh instead of going on with scan {scan} ({why}); digests are kept",
+                path.display()
+            ),
+            Self::Absorbed(outer, inner) => write!(
+                f,
+                "{} is now part of the root {}",
+                inner.display(),
+                outer.display()
+            ),
+            Self::AlgorithmChanged(from, to, stale) => {
+                write!(
+                    f,
+                    "changing from {from} to {to}: {stale} digests are redone"
+                )
+            }
+            Self::RotAccepted(path, 1) => write!(
+                f,
+                "a rotten file below {} is taken as it is now: --rehash believes the disk",
+                path.display()
+            ),
+            Self::RotAccepted(path, files) => write!(
+                f,
+                "{files} rotten files below {} are taken as they are now: --rehash believes the disk",
+                path.display()
+            ),
+            Self::WholePathGlob(root, glob, meant) => write!(
+                f,
+                "globs are matched below the root {}: write '{meant}' instead of '{glob}'",
+                root.display()
+            ),
+            Self::Skipped(path, fstype) => {
+                write!(f, "skipping {} ({fstype} filesystem)", path.display())
+            }
+            Self::PartnerOffline(path, reason) => write!(
+                f,
+                "the root {} is offline ({reason}): files that could match its files stay undetermined",
+                path.display()
+            ),
+            Self::AuditOffline(path, reason) => write!(
+                f,
+                "the root {} is offline ({reason}): its files are not audited",
+                path.display()
+            ),
+            Self::AuditResumed(started) => {
+                write!(
+                    f,
+                    "going on with the audit started {} s after 1970",
+                    started.0
+                )
+            }
+            Self::ToRead(files, bytes) => write!(f, "{files} files, {bytes} bytes to read"),
+        }
+    }
+}

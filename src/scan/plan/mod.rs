@@ -1,0 +1,442 @@
+//! From what the user asked to what will be done: which roots, which scans
+//! go on and which start afresh. Refuses what would turn an unplugged disk
+//! into a removal.
+
+mod presence;
+mod roots;
+
+pub use presence::online_state;
+pub(crate) use roots::open_roots;
+
+use std::path::{Path, PathBuf};
+
+use crate::catalog::{
+    CatalogError, Exclusive, FaultEntry, NewScan, Placement, RootRow, ScanRow, Stage,
+};
+use crate::model::{
+    Algorithm, FaultId, FolderId, Mode, RootId, ScanId, ScanOptions, Timestamp, VolumeId,
+};
+use crate::platform::VolumeTable;
+use crate::scan::context::volume_row;
+use crate::scan::engine::Seeds;
+use crate::scan::error::ScanError;
+use crate::scan::list::Scope;
+use crate::scan::observe::Notice;
+use presence::{Refused, examine, locate, outermost, resolve};
+
+/// An unfinished scan older than this is listed afresh.
+const STALE_SECONDS: i64 = 24 * 60 * 60;
+
+/// The mode of a scan that tries dead letters again.
+const RETRY: &str = "retry";
+
+/// What the user asked for.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The folders, as typed.
+    pub paths: Vec<PathBuf>,
+    /// What to do with them.
+    pub options: ScanOptions,
+    /// List afresh even where an unfinished scan could go on.
+    pub restart: bool,
+    /// Believe a root that is empty, or a mount point without its filesystem.
+    pub allow_empty: bool,
+    /// Believe a root that lies on another filesystem than last time.
+    pub moved: bool,
+}
+
+/// One scan of one root, or of a part of it.
+#[derive(Debug)]
+pub(crate) struct RootPlan {
+    pub(crate) scan: ScanId,
+    pub(crate) root: RootId,
+    pub(crate) volume: VolumeId,
+    pub(crate) start_depth: usize,
+    /// `None`: nothing is listed.
+    pub(crate) seeds: Option<Seeds>,
+}
+
+/// What one run will do.
+#[derive(Debug)]
+pub struct Plan {
+    pub(crate) roots: Vec<RootPlan>,
+    pub(crate) options: ScanOptions,
+    pub(crate) allow_empty: bool,
+    /// Only files of these sizes, for a retry of particular files.
+    pub(crate) sizes: Option<Vec<u64>>,
+    /// What was asked for and cannot be scanned now.
+    pub(crate) refused: Refused,
+}
+
+impl Plan {
+    /// The plan for `scan PATH…`.
+    pub fn for_scan(
+        catalog: &mut Exclusive,
+        request: &Request,
+        notify: &mut dyn FnMut(Notice),
+    ) -> Result<Self, ScanError> {
+        check_globs(&request.options)?;
+        catalog.mark_orphans()?;
+        let volumes = VolumeTable::new();
+        let known = catalog.roots()?;
+        let mut refused = Refused::default();
+        let mut paths = Vec::new();
+        for path in &request.paths {
+            paths.extend(refused.keep(resolve(path, &known))?);
+        }
+        let mut found = Vec::new();
+        for path in outermost(paths) {
+            let volume = refused.keep(locate(&path, &known, request, &volumes))?;
+            found.extend(volume.map(|volume| (path, volume)));
+        }
+        if found.is_empty() {
+            return Ok(Self::without_roots(refused));
+        }
+        let algorithm = choose_algorithm(catalog, request.options.algorithm, notify)?;
+        let mut roots = Vec::new();
+        for (path, volume) in found {
+            let volume = catalog.register_volume(&volume_row(&volume))?;
+            roots.push(plan_root(
+                catalog, request, algorithm, &path, volume, notify,
+            )?);
+        }
+        Ok(Self {
+            roots,
+            options: request.options.clone(),
+            allow_empty: request.allow_empty,
+            sizes: None,
+            refused,
+        })
+    }
+
+    /// The plan that goes on with unfinished scans of equal options.
+    pub fn resume(
+        catalog: &mut Exclusive,
+        scans: &[ScanRow],
+        notify: &mut dyn FnMut(Notice),
+    ) -> Result<Self, ScanError> {
+        catalog.mark_orphans()?;
+        let options = scans.first().and_then(stored_options).unwrap_or_default();
+        let request = Request::again(options);
+        let volumes = VolumeTable::new();
+        let known = catalog.roots()?;
+        let mut roots = Vec::new();
+        let mut refused = Refused::default();
+        for scan in scans {
+            let Some(root) = known.iter().find(|root| root.id == scan.root) else {
+                continue;
+            };
+            let examined = resolve(&root.path, &known)
+                .and_then(|path| examine(&path, &known, &request, &volumes));
+            let Some((_, volume)) = refused.keep(examined)? else {
+                continue;
+            };
+            let volume = catalog.register_volume(&volume_row(&volume))?;
+            let path = crate::scan::access::join(&root.path, &scan.subpath);
+            let placement = catalog.place(&path, volume)?;
+            let start = Start {
+                placement: &placement,
+                volume,
+                path: &path,
+                algorithm: catalog.reader()?.algorithm()?,
+            };
+            roots.push(start.plan(catalog, &request, Some(scan), notify)?);
+        }
+        Ok(Self {
+            roots,
+            options: request.options,
+            allow_empty: false,
+            sizes: None,
+            refused,
+        })
+    }
+
+    /// The plan that tries some dead letters of one root again, as its last
+    /// scan would.
+    pub fn retry(
+        catalog: &Exclusive,
+        root: &RootRow,
+        faults: &[FaultEntry],
+    ) -> Result<Self, ScanError> {
+        if let Err(reason) = online_state(root, &VolumeTable::new()) {
+            let path = root.path.clone();
+            let offline = ScanError::Offline { path, reason };
+            return Ok(Self::without_roots(Refused(vec![offline])));
+        }
+        let reader = catalog.reader()?;
+        let options = ScanOptions {
+            mode: Mode::All,
+            rehash: false,
+            ..reader
+                .last_options(root.id)?
+                .and_then(|json| serde_json::from_str(&json).ok())
+                .unwrap_or_default()
+        };
+        let scan = catalog.begin_scan(&NewScan {
+            root: root.id,
+            subpath: Path::new(""),
+            mode: RETRY,
+            algorithm: reader.algorithm()?,
+            options: &to_json(&options),
+        })?;
+        // Entries that could not be examined are found by listing their folder.
+        let mut folders: Vec<FolderId> = faults
+            .iter()
+            .filter(|fault| fault.is_folder || fault.size.is_none())
+            .map(|fault| fault.folder)
+            .collect();
+        folders.sort_unstable();
+        folders.dedup();
+        let is_listing = !folders.is_empty();
+        let sizes = faults.iter().filter_map(|fault| fault.size).collect();
+        Ok(Self {
+            roots: vec![RootPlan {
+                scan,
+                root: root.id,
+                volume: root.volume_id,
+                start_depth: 0,
+                seeds: is_listing.then_some(Seeds::Folders(folders)),
+            }],
+            options,
+            allow_empty: false,
+            sizes: (!is_listing).then_some(sizes),
+            refused: Refused::default(),
+        })
+    }
+
+    /// Nothing to do, since nothing that was asked for can be scanned.
+    fn without_roots(refused: Refused) -> Self {
+        Self {
+            roots: Vec::new(),
+            options: ScanOptions::default(),
+            allow_empty: false,
+            sizes: None,
+            refused,
+        }
+    }
+
+    /// Why some of the roots asked for are left out: they are offline.
+    pub fn refused(&self) -> &[ScanError] {
+        &self.refused.0
+    }
+
+    /// Whether none of the roots asked for can be scanned.
+    pub fn is_refused(&self) -> bool {
+        self.roots.is_empty() && !self.refused.0.is_empty()
+    }
+}
+
+impl Request {
+    /// The same options again, with nothing believed that looks wrong.
+    fn again(options: ScanOptions) -> Self {
+        Self {
+            paths: Vec::new(),
+            options,
+            restart: false,
+            allow_empty: false,
+            moved: false,
+        }
+    }
+}
+
+/// The unfinished scans, those with equal options together.
+pub fn unfinished(catalog: &Exclusive) -> Result<Vec<Vec<ScanRow>>, ScanError> {
+    catalog.mark_orphans()?;
+    let mut sets: Vec<Vec<ScanRow>> = Vec::new();
+    for scan in catalog.reader()?.unfinished_scans()? {
+        match sets.iter_mut().find(|set| set[0].options == scan.options) {
+            Some(set) => set.push(scan),
+            None => sets.push(vec![scan]),
+        }
+    }
+    Ok(sets)
+}
+
+/// The dead letters to try again, by root: those given, or all.
+pub fn retries(
+    catalog: &Exclusive,
+    ids: &[FaultId],
+) -> Result<Vec<(RootRow, Vec<FaultEntry>)>, ScanError> {
+    let mut faults = catalog.reader()?.faults(FaultId(0), u32::MAX)?;
+    if let Some(unknown) = ids.iter().find(|id| faults.iter().all(|f| f.id != **id)) {
+        return Err(ScanError::NoSuchFault(*unknown));
+    }
+    faults.retain(|fault| ids.is_empty() || ids.contains(&fault.id));
+    let of_root = |root: RootRow| {
+        let of_root = faults.iter().filter(|fault| fault.root == root.id);
+        (root.clone(), of_root.cloned().collect::<Vec<_>>())
+    };
+    Ok(catalog
+        .roots()?
+        .into_iter()
+        .map(of_root)
+        .filter(|(_, faults)| !faults.is_empty())
+        .collect())
+}
+
+/// Makes sure that folders to be scanned are there, before a catalog is
+/// created for them.
+pub fn check_paths(paths: &[PathBuf]) -> Result<(), ScanError> {
+    paths
+        .iter()
+        .try_for_each(|path| resolve(path, &[]).map(drop))
+}
+
+fn check_globs(options: &ScanOptions) -> Result<(), ScanError> {
+    Scope::new(&options.listing)
+        .map(drop)
+        .map_err(|(glob, reason)| ScanError::BadGlob { glob, reason })
+}
+
+/// The algorithm of this run; a new one makes all digests stale.
+fn choose_algorithm(
+    catalog: &mut Exclusive,
+    wanted: Option<Algorithm>,
+    notify: &mut dyn FnMut(Notice),
+) -> Result<Algorithm, CatalogError> {
+    let current = catalog.reader()?.algorithm()?;
+    match wanted {
+        Some(wanted) if wanted != current => {
+            let stale = catalog.set_algorithm(wanted)?;
+            if stale > 0 {
+                notify(Notice::AlgorithmChanged(current, wanted, stale));
+            }
+            Ok(wanted)
+        }
+        _ => Ok(current),
+    }
+}
+
+fn plan_root(
+    catalog: &mut Exclusive,
+    request: &Request,
+    algorithm: Algorithm,
+    path: &Path,
+    volume: VolumeId,
+    notify: &mut dyn FnMut(Notice),
+) -> Result<RootPlan, ScanError> {
+    let options = &request.options;
+    if options.mode == Mode::Files && catalog.reader()?.folder_at(path)?.is_none() {
+        return Err(ScanError::NeverListed(path.to_owned()));
+    }
+    let placement = catalog.place(path, volume)?;
+    for inner in &placement.absorbed {
+        notify(Notice::Absorbed(path.to_owned(), inner.clone()));
+    }
+    let depth = placement.subpath.components().count();
+    if let Some(root) = path.ancestors().nth(depth) {
+        let globs = options.listing.include.iter();
+        let globs = globs.chain(&options.listing.exclude);
+        Notice::of_whole_paths(globs, root).for_each(&mut *notify);
+    }
+    if placement.subpath.as_os_str().is_empty() {
+        catalog.rehome(placement.root, volume)?;
+        catalog.set_follow(placement.root, options.listing.follow_links)?;
+    }
+    let unfinished = catalog
+        .reader()?
+        .unfinished_scans()?
+        .into_iter()
+        .rfind(|scan| {
+            scan.root == placement.root && scan.subpath == placement.subpath && scan.mode != RETRY
+        });
+    let start = Start {
+        placement: &placement,
+        volume,
+        path,
+        algorithm,
+    };
+    start.plan(catalog, request, unfinished.as_ref(), notify)
+}
+
+/// A folder from which a scan starts or goes on.
+struct Start<'a> {
+    placement: &'a Placement,
+    volume: VolumeId,
+    path: &'a Path,
+    algorithm: Algorithm,
+}
+
+impl Start<'_> {
+    /// Goes on with the unfinished scan if that makes sense, and starts one
+    /// afresh otherwise.
+    fn plan(
+        &self,
+        catalog: &mut Exclusive,
+        request: &Request,
+        unfinished: Option<&ScanRow>,
+        notify: &mut dyn FnMut(Notice),
+    ) -> Result<RootPlan, ScanError> {
+        let mut seeds = Seeds::Folders(vec![self.placement.start]);
+        let scan = match unfinished.map(|scan| (scan, afresh_reason(request, scan))) {
+            Some((scan, None)) => {
+                notify(Notice::Resumed(scan.id, self.path.to_owned()));
+                catalog.continue_scan(scan.id, Stage::List)?;
+                let start = (scan.mode != RETRY).then_some(self.placement.start);
+                seeds = Seeds::Unfinished(start);
+                scan.id
+            }
+            Some((scan, Some(why))) => {
+                notify(Notice::Afresh(scan.id, self.path.to_owned(), why));
+                catalog.supersede_scan(scan.id)?;
+                self.begin(catalog, request, notify)?
+            }
+            None => self.begin(catalog, request, notify)?,
+        };
+        Ok(RootPlan {
+            scan,
+            root: self.placement.root,
+            volume: self.volume,
+            start_depth: self.placement.subpath.components().count(),
+            seeds: (request.options.mode != Mode::Files).then_some(seeds),
+        })
+    }
+
+    fn begin(
+        &self,
+        catalog: &mut Exclusive,
+        request: &Request,
+        notify: &mut dyn FnMut(Notice),
+    ) -> Result<ScanId, ScanError> {
+        if request.options.rehash {
+            let rotten = catalog.distrust(self.placement.start)?;
+            if rotten > 0 {
+                notify(Notice::RotAccepted(self.path.to_owned(), rotten));
+            }
+        }
+        Ok(catalog.begin_scan(&NewScan {
+            root: self.placement.root,
+            subpath: &self.placement.subpath,
+            mode: request.options.mode.name(),
+            algorithm: self.algorithm,
+            options: &to_json(&request.options),
+        })?)
+    }
+}
+
+/// Why an unfinished scan is not gone on with, if so.
+fn afresh_reason(request: &Request, scan: &ScanRow) -> Option<&'static str> {
+    let Some(before) = stored_options(scan) else {
+        return Some("its options cannot be read");
+    };
+    if request.restart {
+        Some("--restart")
+    } else if scan.mode != RETRY && Timestamp::now().0 - scan.updated.0 > STALE_SECONDS {
+        Some("it is older than a day")
+    } else if before.listing != request.options.listing
+        || before.mode != request.options.mode
+        || before.rehash != request.options.rehash
+    {
+        Some("the options changed")
+    } else {
+        None
+    }
+}
+
+fn stored_options(scan: &ScanRow) -> Option<ScanOptions> {
+    serde_json::from_str(&scan.options).ok()
+}
+
+fn to_json(options: &ScanOptions) -> String {
+    serde_json::to_string(options).expect("plain options always serialise")
+}

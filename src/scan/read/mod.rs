@@ -1,0 +1,20 @@
+//! Reading files: which could be duplicates, their probes, and the comparison
+//! of those that still agree.
+
+mod compare;
+mod hash_source;
+mod probe;
+mod probed;
+mod sampler;
+mod samples;
+mod sift;
+mod sizes;
+
+pub(crate) use compare::{Buffers, CHUNK, hash_classes};
+pub(crate) use hash_source::{Classes, HashSource};
+pub(crate) use probe::{Opened, open_in_state, probe_batch, push_failure};
+pub(crate) use probed::Probed;
+pub(crate) use sampler::{Sampler, probed_copies};
+pub(crate) use samples::{SampleReader, whole_length};
+pub(crate) use sift::sift_batch;
+pub(crate) use sizes::Sizes;

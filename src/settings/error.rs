@@ -1,0 +1,65 @@
+//! What can be wrong with the settings. Every message is one line that names
+//! the value, where it came from and what is allowed.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::keys::Key;
+
+/// A setting, or the file of settings, that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// A value that its setting does not allow.
+    #[error("invalid value '{value}' from {origin}: {allowed}")]
+    Invalid {
+        /// The value as it was given.
+        value: String,
+        /// The flag, the variable, or the key and its file.
+        origin: String,
+        /// What would have been right.
+        allowed: String,
+    },
+    /// A key in the file that is not a setting.
+    #[error(
+        "unknown key '{key}' in {}: expected one of {}",
+        file.display(),
+        known_keys()
+    )]
+    UnknownKey {
+        /// The key as written.
+        key: String,
+        /// The file it is in.
+        file: PathBuf,
+    },
+    /// A file that is not TOML.
+    #[error("{} is not valid TOML: line {line}: {message}", file.display())]
+    Syntax {
+        /// The file.
+        file: PathBuf,
+        /// The line of the mistake, counted from 1.
+        line: usize,
+        /// What the TOML reader says.
+        message: String,
+    },
+    /// A file that was asked for and cannot be read.
+    #[error("cannot read the configuration file {} from {origin}", file.display())]
+    Unreadable {
+        /// The file.
+        file: PathBuf,
+        /// Who asked for it.
+        origin: String,
+        /// Why not.
+        source: io::Error,
+    },
+    /// No catalog was named and the platform knows no data directory.
+    #[error(
+        "there is no home directory to keep the catalog in: name one with --db or the environment \
+         variable DUPESCAN_DB"
+    )]
+    NoDataDirectory,
+}
+
+fn known_keys() -> String {
+    let names: Vec<_> = Key::ALL.iter().map(|key| key.name()).collect();
+    names.join(", ")
+}

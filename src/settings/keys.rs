@@ -1,0 +1,118 @@
+//! The names of all settings: one list from which the keys of the file, the
+//! environment variables and the flags are spelled.
+
+use std::fmt;
+
+macro_rules! keys {
+    ($($(#[$doc:meta])* $key:ident = $name:literal,)*) => {
+        /// One setting that the file, the environment and the flags can give.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Key {
+            $($(#[$doc])* $key,)*
+        }
+
+        impl Key {
+            /// Every setting, in the order in which messages list them.
+            pub const ALL: &'static [Self] = &[$(Self::$key,)*];
+
+            /// Its key in the configuration file.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$key => $name,)*
+                }
+            }
+        }
+    };
+}
+
+keys! {
+    /// The catalog.
+    Db = "db",
+    /// How much is logged; `-v` and `-q` on the command line.
+    LogLevel = "log_level",
+    /// Text or JSON lines.
+    LogFormat = "log_format",
+    /// Where the log goes instead of standard error.
+    LogFile = "log_file",
+    /// When to use colour.
+    Color = "color",
+    /// The digest algorithm.
+    Hash = "hash",
+    /// Smallest size that is hashed.
+    MinSize = "min_size",
+    /// Largest size that is hashed.
+    MaxSize = "max_size",
+    /// Globs of which a file must match one.
+    Include = "include",
+    /// Globs to leave out.
+    Exclude = "exclude",
+    /// Respect `.gitignore` files.
+    Gitignore = "gitignore",
+    /// Leave out names that start with a dot.
+    NoHidden = "no_hidden",
+    /// Follow symbolic links.
+    FollowLinks = "follow_links",
+    /// Stay on the root's filesystem.
+    OneFileSystem = "one_file_system",
+    /// Treat a file whose ctime alone moved as unchanged.
+    IgnoreCtime = "ignore_ctime",
+    /// Run at the lowest priority.
+    Nice = "nice",
+    /// Bytes per second that may be read.
+    Bwlimit = "bwlimit",
+    /// How disks are read.
+    Io = "io",
+    /// Where the figures of a run are written.
+    MetricsFile = "metrics_file",
+    /// How often they are.
+    MetricsInterval = "metrics_interval",
+    /// How progress is shown.
+    Progress = "progress",
+    /// How often it is, in forms without a terminal.
+    ProgressInterval = "progress_interval",
+    /// What a power cut may lose.
+    Durability = "durability",
+    /// Worker threads.
+    Workers = "workers",
+    /// Work items waiting per worker.
+    QueuePerWorker = "queue_per_worker",
+    /// File rows in one transaction.
+    BatchRows = "batch_rows",
+    /// Longest wait of a row for its commit.
+    BatchTime = "batch_time",
+    /// When an item without progress is given up.
+    ItemTimeout = "item_timeout",
+    /// When an item without progress is named in a warning.
+    StallWarning = "stall_warning",
+    /// Longest time from a request to stop to the end.
+    ShutdownTimeout = "shutdown_timeout",
+    /// Attempts after the first.
+    Retries = "retries",
+    /// Pause before the first retry.
+    Backoff = "backoff",
+    /// Internal failures after which a scan gives up.
+    FatalErrors = "fatal_errors",
+}
+
+impl Key {
+    /// The setting with this key in the file.
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|key| key.name() == name)
+    }
+
+    /// Its environment variable, for instance `DUPESCAN_MIN_SIZE`.
+    pub fn variable(self) -> String {
+        format!("DUPESCAN_{}", self.name().to_ascii_uppercase())
+    }
+
+    /// Its flag, for instance `--min-size`.
+    pub fn flag(self) -> String {
+        format!("--{}", self.name().replace('_', "-"))
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
