@@ -20,10 +20,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use dupescan::catalog::{
-    CatalogError, Exclusive, FileChange, FileOutcome, FileResult, FileState, FolderListing,
-    ListingCounts, NewFolder, NewScan, PartListing, Record, VolumeRow, Writer, WriterHandle,
+    CatalogError, Exclusive, FileChange, FileOutcome, FileResult, FolderListing, ListingCounts,
+    NewFolder, NewScan, PartListing, Record, VolumeRow, Writer, WriterHandle,
 };
-use dupescan::model::{Algorithm, Digest, FileMeta, FolderId, RootId, ScanId, Summary, VolumeId};
+use dupescan::model::{
+    Algorithm, Digest, FileMeta, FileState, FolderId, RootId, ScanId, Summary, VolumeId,
+};
 
 /// A generator whose numbers are the same everywhere (splitmix64).
 struct Random(u64);

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
-use crate::catalog::{FileState, RootRow};
-use crate::model::{CopyEntry, Group};
+use crate::catalog::RootRow;
+use crate::model::{CopyEntry, FileState, Group};
 use crate::platform::{Dir, EntryKind, FileId, Links, OpenFile, Stat, VolumeTable};
 use crate::scan::online_state;
 

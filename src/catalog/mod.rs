@@ -18,17 +18,14 @@ pub use query::{
 pub use runs::{
     AuditCopy, AuditFinding, AuditId, AuditList, AuditNote, AuditRun, AuditScope, Candidates,
     Coverage, FaultCause, FaultEntry, FolderRow, HashClass, KnownFile, KnownFolder, NO_SCAN,
-    NameRange, NewScan, Placement, RootRow, ScanCounters, ScanRow, ScanState, Selection, Settled,
-    Stage, VolumeRow, WorkCopy, WorkName,
+    NameRange, NewScan, Placement, RootRow, ScanCounters, ScanRow, Selection, Settled, VolumeRow,
+    WorkCopy, WorkName,
 };
-pub use store::{
-    CatalogError, Durability, Exclusive, FolderPaths, Lock, Pause, ReadOnly, own_files,
-};
+pub use store::{CatalogError, Exclusive, FolderPaths, Lock, Pause, ReadOnly, own_files};
 pub use upkeep::{Problem, Purged};
 pub use write::{
-    FaultRecord, FileChange, FileOutcome, FileResult, FileState, FolderListing, HashState,
-    ListingCounts, NewFolder, PartListing, Record, Sample, SampleHash, Signature, Signer, Writer,
-    WriterHandle,
+    FaultRecord, FileChange, FileOutcome, FileResult, FolderListing, HashState, ListingCounts,
+    NewFolder, PartListing, Record, Sample, SampleHash, Signature, Signer, Writer, WriterHandle,
 };
 
 /// Version of the probe function that filled `files.probe`, and of the choice of

@@ -14,11 +14,12 @@ use super::query::{GroupFilter, GroupList, RunningCount};
 use super::runs::{NameRange, NewScan, VolumeRow};
 use super::store::{Exclusive, FolderPaths, ReadOnly, rows};
 use super::write::{
-    FileChange, FileOutcome, FileResult, FileState, FolderListing, ListingCounts, NewFolder,
-    PartListing, Record, Writer, WriterHandle,
+    FileChange, FileOutcome, FileResult, FolderListing, ListingCounts, NewFolder, PartListing,
+    Record, Writer, WriterHandle,
 };
 use crate::model::{
-    Algorithm, Digest, FileMeta, FolderId, Probe, RootId, ScanId, Summary, Totals, VolumeId,
+    Algorithm, Digest, FileMeta, FileState, FolderId, Probe, RootId, ScanId, Summary, Totals,
+    VolumeId,
 };
 
 /// A file to catalogue.

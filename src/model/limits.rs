@@ -1,9 +1,16 @@
 //! The limits of the worker pool and of everything that waits, in one place
-//! with their defaults. `docs/ARCHITECTURE.md` says when to raise what.
+//! with their defaults. `docs/TUNING.md` says when to raise what.
 
 use std::time::Duration;
 
-pub use crate::catalog::Durability;
+/// What a power cut may take of what was committed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// What came after the last checkpoint; the catalog stays whole.
+    Normal,
+    /// Nothing: every commit is on the disk before the next begins.
+    Full,
+}
 
 /// How much runs at once, how long is waited, how often is tried again.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -31,8 +31,6 @@ pub(crate) use encode::rfc3339;
 pub(crate) use groups::{PathJson, write_value};
 pub use rows::{Answer, AnswerFormat, Cell, Column, files_and_bytes, sum_line};
 
-#[cfg(test)]
-use crate::model::escape;
 use crate::model::{AsOf, Group, Timestamp, Totals};
 
 /// How a report is written.
@@ -153,6 +151,7 @@ mod tests {
     use std::cell::Cell;
 
     use super::*;
+    use crate::model::is_hazardous;
     use crate::report::groups::{Counter, Pipe, header, odd_group, photos, render, totals};
 
     #[test]
@@ -203,7 +202,7 @@ mod tests {
             let text = String::from_utf8(render(format, style, &[odd_group()])).unwrap();
             let raw = text
                 .chars()
-                .find(|&character| character != '\n' && escape::is_hazardous(character));
+                .find(|&character| character != '\n' && is_hazardous(character));
             assert_eq!(raw, None, "{format}: {text}");
         }
     }

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use rustix::io::Errno;
 
 use super::context::Shared;
-use crate::catalog::{CatalogError, FileState, FolderPaths, ReadOnly, WorkCopy, WorkName};
-use crate::model::{Fault, FaultClass, FileMeta, FolderId, RootId, Step, VolumeId};
+use crate::catalog::{CatalogError, FolderPaths, ReadOnly, WorkCopy, WorkName};
+use crate::model::{Fault, FaultClass, FileMeta, FileState, FolderId, RootId, Step, VolumeId};
 use crate::platform::{Dir, Links, OpenFile, Stat};
 
 /// Folder handles a worker keeps open, where files cannot be opened by their

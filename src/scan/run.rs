@@ -19,9 +19,11 @@ use super::read::{Classes, HashSource, Probed, Sizes};
 use super::summary::summarise;
 use crate::catalog::{
     Candidates, CatalogError, Exclusive, FolderPaths, Pause, ReadOnly, Record, RunningCount,
-    ScanRow, ScanState, Selection, Settled, Stage, WorkCopy, Writer, WriterHandle, own_files,
+    ScanRow, Selection, Settled, WorkCopy, Writer, WriterHandle, own_files,
 };
-use crate::model::{Fault, Limits, Mode, ScanId, ScanOptions, Step, Summary, Timestamp, now_ns};
+use crate::model::{
+    Fault, Limits, Mode, ScanId, ScanOptions, ScanState, Stage, Step, Summary, Timestamp, now_ns,
+};
 use crate::platform::{FileId, VolumeTable, give_back_memory, lower_priority, most_open_files};
 use crate::pool::Shutdown;
 

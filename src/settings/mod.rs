@@ -23,8 +23,7 @@ pub use keys::Key;
 pub use layers::Layer;
 use tracing::Level;
 
-use crate::catalog::Durability;
-use crate::model::{Algorithm, IoMode, Limits, ListingOptions, ScanOptions};
+use crate::model::{Algorithm, Durability, IoMode, Limits, ListingOptions, ScanOptions};
 
 /// The variable that names the configuration file; not a setting of its own.
 const CONFIG_VARIABLE: &str = "DUPESCAN_CONFIG";

@@ -21,7 +21,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "model",
         ],
     ),
-    ("settings", &["catalog", "model"]),
+    ("settings", &["model"]),
     (
         "scan",
         &["access", "pool", "catalog", "platform", "hash", "model"],
@@ -33,7 +33,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("hash", &["catalog", "platform", "model"]),
     ("platform", &["model"]),
     ("folders", &["model"]),
-    ("model", &["catalog"]),
+    ("model", &[]),
 ];
 
 /// Something, the modules that may hold it, and how to see it.

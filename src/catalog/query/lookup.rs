@@ -10,8 +10,7 @@ use rusqlite::{Params, Row, params};
 use super::groups::absolute;
 use crate::catalog::runs::ROTTEN;
 use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly, rows, signed, unsigned};
-use crate::catalog::write::FileState;
-use crate::model::{Digest, FolderId, Probe, RootId};
+use crate::model::{Digest, FileState, FolderId, Probe, RootId};
 
 /// A live file of the catalog.
 #[derive(Debug, Clone)]

@@ -4,8 +4,9 @@
 use rusqlite::Connection;
 
 use crate::catalog::LARGE;
-use crate::catalog::runs::{SEVERAL_COPIES, ScanRow, Stage};
+use crate::catalog::runs::{SEVERAL_COPIES, ScanRow};
 use crate::catalog::store::{CatalogError, ReadOnly, signed, unsigned};
+use crate::model::Stage;
 
 /// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

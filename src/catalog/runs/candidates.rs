@@ -7,8 +7,7 @@ use std::ffi::OsString;
 use rusqlite::{Connection, Row};
 
 use crate::catalog::store::{CatalogError, Pages, ReadOnly, rows, signed, unsigned};
-use crate::catalog::write::FileState;
-use crate::model::{FolderId, RootId, VolumeId};
+use crate::model::{FileState, FolderId, RootId, VolumeId};
 
 /// True of a group of rows that are more than one copy: a copy is one
 /// (volume, inode), and each path where inodes are not stable (NULL).

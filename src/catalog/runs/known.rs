@@ -7,8 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 use rusqlite::params;
 
 use crate::catalog::store::{CatalogError, ReadOnly, rows, unsigned};
-use crate::catalog::write::{FileState, Signature};
-use crate::model::{FolderId, RootId, ScanId};
+use crate::catalog::write::Signature;
+use crate::model::{FileState, FolderId, RootId, ScanId};
 
 /// A file row of one folder.
 #[derive(Debug, Clone, Copy)]

@@ -19,7 +19,7 @@ pub use candidates::{Candidates, HashClass, Selection, WorkCopy, WorkName};
 pub use faults::{FaultCause, FaultEntry};
 pub use known::{FolderRow, KnownFile, KnownFolder, NameRange};
 pub use roots::{Placement, RootRow, VolumeRow};
-pub use scans::{NewScan, ScanCounters, ScanRow, ScanState, Stage};
+pub use scans::{NewScan, ScanCounters, ScanRow};
 pub use settle::Settled;
 pub(crate) use settle::{UNREAD, UNRESOLVED, count_undetermined, open_classes};
 pub(crate) use summary::forget;

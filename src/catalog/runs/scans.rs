@@ -7,55 +7,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::catalog::store::{CatalogError, ReadOnly, path_blob, rows, signed, unsigned};
 use crate::catalog::write::ListingCounts;
-use crate::model::{Algorithm, AsOf, RootId, ScanId, Timestamp, Totals};
-
-/// Declares an enum whose words are stored in the catalog.
-macro_rules! words {
-    ($(#[$doc:meta])* $name:ident { $($(#[$case_doc:meta])* $case:ident = $word:literal),+ $(,)? }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-        pub enum $name { $($(#[$case_doc])* $case),+ }
-
-        impl $name {
-            /// The word stored in the catalog.
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$case => $word),+ }
-            }
-
-            fn parse(text: &str) -> Option<Self> {
-                match text { $($word => Some(Self::$case),)+ _ => None }
-            }
-        }
-    };
-}
-
-words!(
-    /// How a scan stands.
-    ScanState {
-        /// A process works on it.
-        Running = "running",
-        /// It can go on.
-        Interrupted = "interrupted",
-        /// It is done.
-        Complete = "complete",
-        /// A later scan started afresh instead of going on with it.
-        Superseded = "superseded",
-    }
-);
-
-words!(
-    /// How far a scan has come.
-    Stage {
-        /// Listing folders.
-        List = "list",
-        /// Hashing heads and tails.
-        Probe = "probe",
-        /// Reading whole files.
-        Hash = "hash",
-        /// Adding up.
-        Settle = "settle",
-    }
-);
+use crate::model::{Algorithm, AsOf, RootId, ScanId, ScanState, Stage, Timestamp, Totals};
 
 /// A scan to be started.
 #[derive(Debug)]

@@ -6,11 +6,11 @@ use rusqlite::{Connection, Transaction, params};
 
 use super::audits::corrupted;
 use super::candidates::SEVERAL_COPIES;
-use super::scans::{NewScan, ScanState, Stage};
+use super::scans::NewScan;
 use super::{scans, summary};
 use crate::catalog::store::{CatalogError, Exclusive, ReadOnly, unsigned};
 use crate::catalog::write::{WriterHandle, apply, hash_states};
-use crate::model::{Algorithm, FolderId, RootId, ScanId, Summary};
+use crate::model::{Algorithm, FolderId, RootId, ScanId, ScanState, Stage, Summary};
 
 /// True of a file of which nothing is known but its metadata.
 pub(crate) const UNREAD: &str = "files.digest IS NULL AND files.probe IS NULL";

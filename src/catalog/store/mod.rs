@@ -15,7 +15,7 @@ pub use lock::Lock;
 #[cfg(test)]
 pub(crate) use lock::lock_path;
 pub(crate) use open::with_suffix;
-pub use open::{Durability, Exclusive, ReadOnly, own_files};
+pub use open::{Exclusive, ReadOnly, own_files};
 pub(crate) use pages::Pages;
 pub use paths::FolderPaths;
 pub(crate) use rows::{blob, path_blob, signed, unsigned};

@@ -17,7 +17,7 @@ use super::lock::{Lock, lock_path};
 use super::schema;
 use crate::catalog::PROBE_VERSION;
 use crate::catalog::upkeep::{integrity, integrity_beside_files, is_damage};
-use crate::model::{Algorithm, Timestamp};
+use crate::model::{Algorithm, Durability, Timestamp};
 
 /// How long a statement waits for another process's short locks.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -33,15 +33,6 @@ const WAL_KEPT: i64 = 64 << 20;
 /// writer checkpoints by the clock, long before; each checkpoint copies a page
 /// once, however often it was changed.
 const WAL_PAGES: i64 = 16_384;
-
-/// What a power cut may take of what was committed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Durability {
-    /// What came after the last checkpoint; the catalog stays whole.
-    Normal,
-    /// Nothing: every commit is on the disk before the next begins.
-    Full,
-}
 
 /// The one connection that may change the catalog, together with its lock.
 pub struct Exclusive {

@@ -2,10 +2,10 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::records::{FileState, HashState};
+use super::records::HashState;
 use crate::catalog::runs::WorkName;
 use crate::catalog::store::{CatalogError, ReadOnly, blob, signed, unsigned};
-use crate::model::{Algorithm, FolderId};
+use crate::model::{Algorithm, FileState, FolderId};
 
 /// Keeps how far a file was hashed, if its row is still in that state.
 pub(crate) fn save(

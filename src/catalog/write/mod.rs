@@ -10,8 +10,8 @@ mod writer;
 
 pub(crate) use apply::Applier;
 pub use records::{
-    FaultRecord, FileChange, FileOutcome, FileResult, FileState, FolderListing, HashState,
-    ListingCounts, NewFolder, PartListing, Record, Sample, SampleHash,
+    FaultRecord, FileChange, FileOutcome, FileResult, FolderListing, HashState, ListingCounts,
+    NewFolder, PartListing, Record, Sample, SampleHash,
 };
 pub use signature::{Signature, Signer};
 pub use writer::{Writer, WriterHandle};

@@ -4,9 +4,9 @@
 use std::ffi::OsString;
 
 use super::signature::Signature;
-use crate::catalog::runs::Stage;
 use crate::model::{
-    Algorithm, Digest, Fault, FileMeta, FileName, FolderId, Probe, RootId, ScanId, VolumeId,
+    Algorithm, Digest, Fault, FileMeta, FileName, FileState, FolderId, Probe, RootId, ScanId,
+    Stage, VolumeId,
 };
 
 /// One thing learned.
@@ -219,30 +219,6 @@ impl From<Sample> for FileOutcome {
                 racy,
             },
         }
-    }
-}
-
-/// The state of a file that a probe or digest belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct FileState {
-    /// Length in bytes.
-    pub size: u64,
-    /// Modification time.
-    pub mtime_ns: i64,
-    /// Change time.
-    pub ctime_ns: i64,
-    /// Inode, where the volume's inode numbers are stable.
-    pub ino: Option<u64>,
-}
-
-impl FileState {
-    /// Whether a file with this metadata is in the state. The inode counts
-    /// only where the catalog kept it.
-    pub fn is_of(&self, meta: &FileMeta) -> bool {
-        meta.size == self.size
-            && meta.mtime_ns == self.mtime_ns
-            && meta.ctime_ns == self.ctime_ns
-            && self.ino.is_none_or(|ino| ino == meta.ino)
     }
 }
 

@@ -12,9 +12,8 @@ use std::os::unix::ffi::OsStrExt;
 
 use rusqlite::{Connection, Row};
 
-use super::records::FileState;
 use crate::catalog::store::{rows, unsigned};
-use crate::model::FolderId;
+use crate::model::{FileState, FolderId};
 
 const LENGTH: usize = 16;
 

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::report;
-use crate::catalog::{CatalogError, FileList, ReadOnly, RootRow, ScanRow, ScanState, Verdict};
+use crate::catalog::{CatalogError, FileList, ReadOnly, RootRow, ScanRow, Verdict};
 use crate::cli::args::HistoryArgs;
 use crate::cli::session::{Context, Form, Writing, named_place_ever};
 use crate::cli::terminal::{Exit, exit};
-use crate::model::{ScanId, Totals};
+use crate::model::{ScanId, ScanState, Totals};
 use crate::report::{Cell, Column, Header, counted, files_and_bytes, size};
 
 const SCANS: &[Column] = &[

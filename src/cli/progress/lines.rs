@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::shown_path;
 use super::view::{View, percent, share};
-use crate::catalog::Stage;
+use crate::model::Stage;
 use crate::report::{counted, grouped, human_size, shorten_middle};
 
 const STRONG: Paint = Paint::new().bold();

@@ -3,7 +3,7 @@
 use super::lines::{audited, clock};
 use super::shown_path;
 use super::view::{View, percent, share};
-use crate::catalog::Stage;
+use crate::model::Stage;
 use crate::report::{counted, grouped, human_size};
 
 /// The line without its end.

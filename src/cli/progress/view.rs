@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::pace::{Pace, rounded};
-use crate::catalog::Stage;
+use crate::model::Stage;
 use crate::pool::Shutdown;
 use crate::scan::{Metrics, MetricsSnapshot};
 

@@ -182,7 +182,7 @@ impl fmt::Display for Fault {
 /// What a failing device says is transient without exception: if it recovers,
 /// the next attempt succeeds, and if not, the paths stay pending instead of
 /// becoming dead letters one by one.
-pub fn classify(error: &io::Error) -> FaultClass {
+pub(crate) fn classify(error: &io::Error) -> FaultClass {
     let Some(raw) = error.raw_os_error() else {
         return FaultClass::Permanent;
     };

@@ -70,8 +70,8 @@ pub(crate) fn print(
 impl Stats {
     fn new(outcome: &Outcome, counters: &ScanCounters, metrics: &MetricsSnapshot) -> Self {
         let elapsed = outcome.elapsed;
-        let stage = |&(stage, time): &(crate::catalog::Stage, Duration)| {
-            use crate::catalog::Stage;
+        let stage = |&(stage, time): &(crate::model::Stage, Duration)| {
+            use crate::model::Stage;
             let (files, bytes) = match stage {
                 Stage::List => (counters.files, 0),
                 Stage::Probe => (metrics.files_probed, 0),

@@ -14,11 +14,11 @@ pub(crate) use reading::audit_batch;
 
 use crate::catalog::{
     AuditFinding, AuditId, AuditList, AuditNote, AuditScope, CatalogError, Exclusive, FileFilter,
-    FileState, NO_SCAN, RootRow, WorkName, Writer, WriterHandle,
+    NO_SCAN, RootRow, WorkName, Writer, WriterHandle,
 };
 use crate::model::{
-    Algorithm, Digest, FolderId, IoMode, Limits, ListingOptions, Probe, ScanOptions, Timestamp,
-    now_ns,
+    Algorithm, Digest, FileState, FolderId, IoMode, Limits, ListingOptions, Probe, ScanOptions,
+    Timestamp, now_ns,
 };
 use crate::platform::{Links, VolumeTable, lower_priority};
 use crate::pool::Shutdown;

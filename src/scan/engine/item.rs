@@ -4,10 +4,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::catalog::{
-    AuditCopy, CatalogError, FileState, HashClass, Signature, WorkCopy, WorkName,
-};
-use crate::model::{Fault, FolderId, RootId, ScanId, Timestamp, VolumeId};
+use crate::catalog::{AuditCopy, CatalogError, HashClass, Signature, WorkCopy, WorkName};
+use crate::model::{Fault, FileState, FolderId, RootId, ScanId, Timestamp, VolumeId};
 use crate::scan::audit::Audited;
 use crate::scan::list::IgnoreChain;
 use crate::scan::observe::ItemKind;
@@ -351,7 +349,7 @@ pub(crate) struct ItemReport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::FileState;
+    use crate::model::FileState;
 
     fn class(inodes: std::ops::Range<u64>) -> HashClass {
         let copy = |ino: u64| WorkCopy {

@@ -14,10 +14,10 @@ use super::scope::is_ignore_file;
 use super::subfolders::{Subfolder, Subfolders};
 use super::{Folder, Stop, Visit, fault, read_ignores, send, subfolders, visited};
 use crate::catalog::{
-    CatalogError, FileState, FolderListing, KnownFolder, ListingCounts, NameRange, NewFolder,
-    PartListing, Record, Signature, Signer,
+    CatalogError, FolderListing, KnownFolder, ListingCounts, NameRange, NewFolder, PartListing,
+    Record, Signature, Signer,
 };
-use crate::model::{Fault, FaultClass, FileName, FolderId, Step, VolumeId, now_ns};
+use crate::model::{Fault, FaultClass, FileName, FileState, FolderId, Step, VolumeId, now_ns};
 use crate::platform::RawEntry;
 use crate::pool::WorkerContext;
 use crate::scan::access::{Access, is_racy, join};

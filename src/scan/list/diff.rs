@@ -6,8 +6,8 @@ use std::iter::Peekable;
 use std::os::unix::ffi::OsStrExt;
 use std::vec::IntoIter;
 
-use crate::catalog::{FileChange, FileState, KnownFile, ListingCounts};
-use crate::model::FileName;
+use crate::catalog::{FileChange, KnownFile, ListingCounts};
+use crate::model::{FileName, FileState};
 use crate::platform::Stat;
 
 /// The difference, as the writer needs it.

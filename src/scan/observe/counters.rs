@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::catalog::Stage;
+use crate::model::Stage;
 use crate::pool::Whereabouts;
 
 /// What a work item does.

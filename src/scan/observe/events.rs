@@ -9,8 +9,8 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::catalog::{ScanRow, Stage};
-use crate::model::{Fault, ScanId, VolumeId, escape};
+use crate::catalog::ScanRow;
+use crate::model::{Fault, ScanId, Stage, VolumeId, escape};
 use crate::pool::{Abandoned, Stalled};
 use crate::scan::engine::{Findings, StageEnd};
 use crate::scan::error::ScanError;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::catalog::Stage;
+use crate::model::Stage;
 
 /// How long the parts of a run took.
 #[derive(Debug, Clone, Default)]

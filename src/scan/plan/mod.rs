@@ -10,11 +10,9 @@ pub(crate) use roots::open_roots;
 
 use std::path::{Path, PathBuf};
 
-use crate::catalog::{
-    CatalogError, Exclusive, FaultEntry, NewScan, Placement, RootRow, ScanRow, Stage,
-};
+use crate::catalog::{CatalogError, Exclusive, FaultEntry, NewScan, Placement, RootRow, ScanRow};
 use crate::model::{
-    Algorithm, FaultId, FolderId, Mode, RootId, ScanId, ScanOptions, Timestamp, VolumeId,
+    Algorithm, FaultId, FolderId, Mode, RootId, ScanId, ScanOptions, Stage, Timestamp, VolumeId,
 };
 use crate::platform::VolumeTable;
 use crate::scan::context::volume_row;

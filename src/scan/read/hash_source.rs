@@ -319,8 +319,7 @@ mod tests {
     use std::ffi::OsString;
 
     use super::*;
-    use crate::catalog::FileState;
-    use crate::model::{FolderId, VolumeId};
+    use crate::model::{FileState, FolderId, VolumeId};
 
     fn class(copies: usize) -> HashClass {
         let copy = |number: usize| WorkCopy {

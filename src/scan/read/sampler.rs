@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use super::samples::{SampleReader, Taken, WINDOW, is_short, sample_length};
 use super::sizes::{Meeting, Sizes};
-use crate::catalog::{FileChange, FileState, SampleHash, WorkCopy};
-use crate::model::{Fault, FolderId, Probe, Step, VolumeId, now_ns};
+use crate::catalog::{FileChange, SampleHash, WorkCopy};
+use crate::model::{Fault, FileState, FolderId, Probe, Step, VolumeId, now_ns};
 use crate::platform::{Dir, Links, OpenFile};
 use crate::pool::WorkerContext;
 use crate::scan::access::is_in_state;

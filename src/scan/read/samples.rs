@@ -4,9 +4,9 @@
 use std::io;
 use std::time::Instant;
 
-use crate::catalog::{FileState, SHORT, Sample, SampleHash};
+use crate::catalog::{SHORT, Sample, SampleHash};
 use crate::hash::{HEAD, TAIL, WHOLE, digest_all, probe, probe_whole};
-use crate::model::{Algorithm, Probe, VolumeId};
+use crate::model::{Algorithm, FileState, Probe, VolumeId};
 use crate::platform::{AlignedBuffer, OpenFile};
 use crate::scan::access::{is_racy, is_same};
 use crate::scan::devices::{Pace, Share};

@@ -252,8 +252,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::catalog::FileState;
-    use crate::model::FolderId;
+    use crate::model::{FileState, FolderId};
 
     /// A copy of that name, size and inode.
     pub(crate) fn copy(name: &str, size: u64, ino: Option<u64>) -> WorkCopy {

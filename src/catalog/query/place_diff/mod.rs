@@ -17,8 +17,7 @@ use crate::catalog::query::groups::absolute;
 use crate::catalog::query::places::Extent;
 use crate::catalog::runs::{ROTTEN, UNREAD, UNRESOLVED};
 use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly, rows, unsigned};
-use crate::catalog::write::FileState;
-use crate::model::{FolderId, RootId};
+use crate::model::{FileState, FolderId, RootId};
 
 /// Rows fetched at once.
 const PAGE: u32 = 1_000;

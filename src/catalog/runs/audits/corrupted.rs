@@ -10,8 +10,8 @@ use rusqlite::{Connection, Transaction, params};
 use crate::catalog::runs::candidates::WorkName;
 use crate::catalog::runs::summary;
 use crate::catalog::store::{CatalogError, ReadOnly, blob, rows};
-use crate::catalog::write::{FileState, WriterHandle};
-use crate::model::{Digest, FolderId, Timestamp};
+use crate::catalog::write::WriterHandle;
+use crate::model::{Digest, FileState, FolderId, Timestamp};
 
 /// True of a row of `files` that is known to be rotten.
 pub(crate) const ROTTEN: &str = "EXISTS (

@@ -6,8 +6,7 @@ use super::AuditId;
 use crate::catalog::query::{Extent, FileFilter};
 use crate::catalog::runs::candidates::{WorkCopy, WorkName};
 use crate::catalog::store::{CatalogError, FolderPaths, Pages, ReadOnly, rows, unsigned};
-use crate::catalog::write::FileState;
-use crate::model::{Digest, FolderId, RootId, Timestamp, VolumeId};
+use crate::model::{Digest, FileState, FolderId, RootId, Timestamp, VolumeId};
 
 /// A copy to read again.
 #[derive(Debug, Clone)]

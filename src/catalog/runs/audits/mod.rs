@@ -18,8 +18,8 @@ use crate::catalog::query::Extent;
 use crate::catalog::runs::candidates::WorkName;
 use crate::catalog::runs::summary;
 use crate::catalog::store::{CatalogError, Exclusive, ReadOnly, blob, path_blob, unsigned};
-use crate::catalog::write::{Applier, FileOutcome, FileResult, FileState, Record, WriterHandle};
-use crate::model::{Digest, FolderId, Probe, ScanId, Timestamp};
+use crate::catalog::write::{Applier, FileOutcome, FileResult, Record, WriterHandle};
+use crate::model::{Digest, FileState, FolderId, Probe, ScanId, Timestamp};
 
 /// A run that was stopped longer ago is begun afresh.
 const STALE_SECONDS: i64 = 30 * 86_400;

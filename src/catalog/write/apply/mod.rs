@@ -7,10 +7,10 @@ mod results;
 use rusqlite::{CachedStatement, Connection, Transaction, params};
 
 use crate::catalog::query::RunningCount;
-use crate::catalog::runs::{ScanCounters, ScanState, scans, summary};
+use crate::catalog::runs::{ScanCounters, scans, summary};
 use crate::catalog::store::{blob, signed, unsigned};
 use crate::catalog::write::records::{FaultRecord, FolderListing, Record};
-use crate::model::{FolderId, RootId, ScanId, Timestamp};
+use crate::model::{FolderId, RootId, ScanId, ScanState, Timestamp};
 
 /// Applies records to one transaction.
 pub(crate) struct Applier<'t> {

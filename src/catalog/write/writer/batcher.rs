@@ -252,8 +252,8 @@ mod tests {
 
     use super::*;
     use crate::catalog::store::{Exclusive, Lock};
-    use crate::catalog::write::records::{FileResult, FileState, HashState};
-    use crate::model::{Algorithm, FolderId, ScanId};
+    use crate::catalog::write::records::{FileResult, HashState};
+    use crate::model::{Algorithm, FileState, FolderId, ScanId};
 
     const CATALOG: &str = "catalog.db";
 

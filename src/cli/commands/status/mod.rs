@@ -7,12 +7,12 @@ mod table;
 use std::path::PathBuf;
 
 use crate::catalog::{
-    CatalogError, Lock, ReadOnly, RootRow, ScanRow, Share, Stage, VolumeRow, Wanted, own_files,
+    CatalogError, Lock, ReadOnly, RootRow, ScanRow, Share, VolumeRow, Wanted, own_files,
 };
 use crate::cli::args::{ListFormat, StatusArgs};
 use crate::cli::session::Context;
 use crate::cli::terminal::{Exit, output};
-use crate::model::{Algorithm, ScanOptions, Timestamp};
+use crate::model::{Algorithm, ScanOptions, Stage, Timestamp};
 use crate::platform::VolumeTable;
 use crate::scan::online_state;
 

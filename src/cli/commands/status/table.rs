@@ -5,9 +5,9 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use super::{RootState, RootStatus, Status, User};
-use crate::catalog::{ScanRow, ScanState, Share, ShareUnit};
+use crate::catalog::{ScanRow, Share, ShareUnit};
 use crate::cli::session::Context;
-use crate::model::escape;
+use crate::model::{ScanState, escape};
 use crate::report::{Align, counted, duration, grouped, size, table, timestamp};
 
 const VOLUMES: [(&str, Align); 4] = [

@@ -1,0 +1,159 @@
+//! Digests, probes and the algorithms that make digests.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A digest over the whole content of a file.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest {
+    len: u8,
+    bytes: [u8; Digest::MAX_LEN],
+}
+
+impl Digest {
+    /// Length of the longest digest (SHA-512).
+    pub const MAX_LEN: usize = 64;
+
+    /// Wraps the raw bytes of a digest; `None` when they are too long.
+    pub fn from_bytes(raw: &[u8]) -> Option<Self> {
+        let len = u8::try_from(raw.len()).ok()?;
+        let mut bytes = [0; Self::MAX_LEN];
+        bytes.get_mut(..raw.len())?.copy_from_slice(raw);
+        Some(Self { len, bytes })
+    }
+
+    /// The raw bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+
+    /// Lower-case hexadecimal, as `sha256sum` prints it.
+    pub fn to_hex(&self) -> String {
+        use fmt::Write;
+        self.as_bytes().iter().fold(String::new(), |mut hex, byte| {
+            write!(hex, "{byte:02x}").expect("writing to a String cannot fail");
+            hex
+        })
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_hex())
+    }
+}
+
+/// The hash of a file's head and tail: a filter in front of the digest, never
+/// a proof of equality.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Probe(pub i64);
+
+/// The digest algorithm of a catalog.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
+pub enum Algorithm {
+    /// SHA-256, the default: `sha256sum` agrees with it.
+    #[serde(rename = "sha256")]
+    Sha256,
+    /// SHA-512.
+    #[serde(rename = "sha512")]
+    Sha512,
+    /// SHA3-256.
+    #[serde(rename = "sha3-256")]
+    Sha3_256,
+    /// BLAKE3 with its 32-byte output.
+    #[serde(rename = "blake3")]
+    Blake3,
+}
+
+impl Algorithm {
+    /// Every algorithm, in the order in which help and messages list them.
+    pub const ALL: [Self; 4] = [Self::Sha256, Self::Sha512, Self::Sha3_256, Self::Blake3];
+
+    /// The name used on the command line, in the catalog and in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sha256 => "sha256",
+            Self::Sha512 => "sha512",
+            Self::Sha3_256 => "sha3-256",
+            Self::Blake3 => "blake3",
+        }
+    }
+
+    /// Length of its digests in bytes.
+    pub const fn digest_len(self) -> usize {
+        match self {
+            Self::Sha512 => 64,
+            Self::Sha256 | Self::Sha3_256 | Self::Blake3 => 32,
+        }
+    }
+}
+
+impl Algorithm {
+    /// The digest of nothing, which every empty file has.
+    pub fn digest_of_nothing(self) -> Digest {
+        use sha2::Digest as _;
+        let raw: Vec<u8> = match self {
+            Self::Sha256 => sha2::Sha256::digest([]).to_vec(),
+            Self::Sha512 => sha2::Sha512::digest([]).to_vec(),
+            Self::Sha3_256 => sha3::Sha3_256::digest([]).to_vec(),
+            Self::Blake3 => blake3::hash(&[]).as_bytes().to_vec(),
+        };
+        Digest::from_bytes(&raw).expect("no algorithm makes more than 64 bytes")
+    }
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Algorithm {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|algorithm| algorithm.name() == text)
+            .ok_or_else(|| "expected sha256, sha512, sha3-256 or blake3".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_digest_prints_as_hex_and_keeps_its_length() {
+        let digest = Digest::from_bytes(&[0x00, 0xab, 0xff]).unwrap();
+        assert_eq!(digest.to_hex(), "00abff");
+        assert_eq!(digest.as_bytes(), [0x00, 0xab, 0xff]);
+        assert!(Digest::from_bytes(&[0; 65]).is_none());
+        assert!(Digest::from_bytes(&[0; 64]).is_some());
+    }
+
+    #[test]
+    fn algorithm_names_round_trip() {
+        for algorithm in Algorithm::ALL {
+            assert_eq!(algorithm.name().parse(), Ok(algorithm));
+        }
+        let error = "md5".parse::<Algorithm>().unwrap_err();
+        assert!(error.contains("sha3-256"), "{error}");
+    }
+
+    #[test]
+    fn the_digest_of_nothing_is_the_well_known_one() {
+        for (algorithm, start) in [
+            (Algorithm::Sha256, "e3b0c44298fc1c14"),
+            (Algorithm::Sha512, "cf83e1357eefb8bd"),
+            (Algorithm::Sha3_256, "a7ffc6f8bf1ed766"),
+            (Algorithm::Blake3, "af1349b9f5f9a1a6"),
+        ] {
+            let digest = algorithm.digest_of_nothing();
+            assert!(digest.to_hex().starts_with(start), "{algorithm}");
+            assert_eq!(digest.as_bytes().len(), algorithm.digest_len());
+        }
+    }
+}

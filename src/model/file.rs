@@ -1,0 +1,80 @@
+//! What is known of one file without reading it: its metadata, its name, and
+//! the state that a digest belongs to.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::ops::Deref;
+use std::os::unix::ffi::OsStrExt;
+
+use smallvec::SmallVec;
+
+/// What `stat` says about a regular file, as far as dupescan cares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileMeta {
+    /// Length in bytes.
+    pub size: u64,
+    /// Bytes allocated on disk (less than `size` for sparse files).
+    pub allocated: u64,
+    /// Modification time, signed nanoseconds since 1970.
+    pub mtime_ns: i64,
+    /// Change time, signed nanoseconds since 1970.
+    pub ctime_ns: i64,
+    /// Inode number as the filesystem reports it.
+    pub ino: u64,
+    /// Number of hard links.
+    pub nlink: u64,
+}
+
+/// The state of a file that a probe or digest belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FileState {
+    /// Length in bytes.
+    pub size: u64,
+    /// Modification time.
+    pub mtime_ns: i64,
+    /// Change time.
+    pub ctime_ns: i64,
+    /// Inode, where the volume's inode numbers are stable.
+    pub ino: Option<u64>,
+}
+
+impl FileState {
+    /// Whether a file with this metadata is in the state. The inode counts
+    /// only where the catalog kept it.
+    pub fn is_of(&self, meta: &FileMeta) -> bool {
+        meta.size == self.size
+            && meta.mtime_ns == self.mtime_ns
+            && meta.ctime_ns == self.ctime_ns
+            && self.ino.is_none_or(|ino| ino == meta.ino)
+    }
+}
+
+/// A name in a folder. Most are short enough to need no memory of their own: a
+/// scan makes one for every file on one thread and drops it on another.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileName(SmallVec<[u8; FileName::SHORT]>);
+
+impl FileName {
+    /// Bytes of a name that needs no memory of its own.
+    const SHORT: usize = 24;
+}
+
+impl From<&OsStr> for FileName {
+    fn from(name: &OsStr) -> Self {
+        Self(SmallVec::from_slice(name.as_bytes()))
+    }
+}
+
+impl Deref for FileName {
+    type Target = OsStr;
+
+    fn deref(&self) -> &OsStr {
+        OsStr::from_bytes(&self.0)
+    }
+}
+
+impl fmt::Debug for FileName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}

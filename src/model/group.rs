@@ -1,0 +1,162 @@
+//! Duplicate groups as reports and summaries show them.
+
+use std::path::PathBuf;
+
+use super::digest::{Algorithm, Digest};
+use super::ids::ScanId;
+use super::time::Timestamp;
+
+/// Files with equal size and digest, as a report shows them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Group {
+    /// The common digest.
+    pub digest: Digest,
+    /// The algorithm behind `digest`.
+    pub algorithm: Algorithm,
+    /// The common size in bytes.
+    pub size: u64,
+    /// Whether all copies were compared byte for byte with each other.
+    pub verified: bool,
+    /// The copies, sorted by the bytes of their paths.
+    pub copies: Vec<CopyEntry>,
+}
+
+impl Group {
+    /// Bytes that would be free if one copy stayed.
+    pub fn reclaimable(&self) -> u64 {
+        self.size
+            .saturating_mul((self.copies.len() as u64).saturating_sub(1))
+    }
+}
+
+/// One copy (volume and inode) in a group, under all its known names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CopyEntry {
+    /// Absolute path: the first of the copy's names in byte order.
+    pub path: PathBuf,
+    /// Path of the root that `path` lies in.
+    pub root: PathBuf,
+    /// Modification time in nanoseconds since 1970.
+    pub mtime_ns: i64,
+    /// Change time in nanoseconds since 1970.
+    pub ctime_ns: i64,
+    /// The volume's identity, for instance `uuid:…`.
+    pub volume: String,
+    /// Inode number; `None` where the filesystem's numbers are not stable.
+    pub inode: Option<u64>,
+    /// The copy's other names (hard links, bind mounts), in byte order.
+    pub links: Vec<PathBuf>,
+}
+
+impl CopyEntry {
+    /// All names of the copy.
+    pub fn names(&self) -> impl Iterator<Item = &PathBuf> {
+        std::iter::once(&self.path).chain(&self.links)
+    }
+}
+
+/// A group as a summary shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TopGroup {
+    /// The common size in bytes.
+    pub size: u64,
+    /// Number of copies.
+    pub copies: u64,
+    /// The first path in byte order.
+    pub path: PathBuf,
+}
+
+impl TopGroup {
+    /// Bytes that would be free if one copy stayed.
+    pub fn reclaimable(&self) -> u64 {
+        self.size.saturating_mul(self.copies.saturating_sub(1))
+    }
+}
+
+impl From<&Group> for TopGroup {
+    fn from(group: &Group) -> Self {
+        Self {
+            size: group.size,
+            copies: group.copies.len() as u64,
+            path: group
+                .copies
+                .first()
+                .map(|copy| copy.path.clone())
+                .unwrap_or_default(),
+        }
+    }
+}
+
+/// A folder as a summary shows it: what its redundant copies would free. In
+/// each group all copies but the first, in the byte order of their paths, are
+/// redundant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TopFolder {
+    /// The folder that the copies lie in.
+    pub path: PathBuf,
+    /// The number of redundant copies.
+    pub copies: u64,
+    /// Their bytes.
+    pub reclaimable: u64,
+}
+
+/// What a scan ends with, over the whole catalog.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Summary {
+    /// The sums.
+    pub totals: Totals,
+    /// The groups that free most.
+    pub groups: Vec<TopGroup>,
+    /// The folders that free most.
+    pub folders: Vec<TopFolder>,
+}
+
+/// The sums under a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Totals {
+    /// Number of groups.
+    pub groups: u64,
+    /// Number of copies in them.
+    pub copies: u64,
+    /// Bytes that would be free if one copy of each group stayed.
+    pub reclaimable: u64,
+    /// Files that are neither known duplicates nor known unique.
+    pub undetermined: u64,
+}
+
+/// Up to which scan an answer from the catalog holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AsOf {
+    /// The newest scan in the catalog.
+    pub scan: ScanId,
+    /// When that scan ended; `None` while it is unfinished.
+    pub finished: Option<Timestamp>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_copy_frees_nothing() {
+        let copy = CopyEntry {
+            path: "/a".into(),
+            root: "/".into(),
+            mtime_ns: 0,
+            ctime_ns: 0,
+            volume: "uuid:x".into(),
+            inode: Some(1),
+            links: vec![],
+        };
+        let mut group = Group {
+            digest: Digest::from_bytes(&[1; 32]).unwrap(),
+            algorithm: Algorithm::Sha256,
+            size: 10,
+            verified: false,
+            copies: vec![copy.clone()],
+        };
+        assert_eq!(group.reclaimable(), 0);
+        group.copies.push(copy);
+        assert_eq!(group.reclaimable(), 10);
+    }
+}
