@@ -2,7 +2,7 @@
 //! catalog, and resumes where it was stopped.
 //!
 //! The rooms, and the one direction in which they use each other
-//! (`tests/integration/layers.rs` checks it):
+//! (`tests/integration/house/layers.rs` checks it):
 //!
 //! ```text
 //! cli ──► scan ──► access ──► catalog, platform, hash ──► model

@@ -3,12 +3,9 @@
 //! the compiler sees one crate.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
 
-use walkdir::WalkDir;
-
-use crate::source::Source;
+use super::module_tree::{Module, ModuleTree, SourceFile};
+use super::source::Source;
 
 /// Each module and the paths of ours it may use, beside its own.
 const MAY_USE: &[(&str, &[&str])] = &[
@@ -88,106 +85,127 @@ fn prints(source: &Source) -> bool {
     })
 }
 
-/// What is wrong with one file of module `module`, `depth` modules deep.
-fn violations(module: &str, depth: usize, source: &Source) -> BTreeSet<String> {
+/// Modules inside a room that other rooms may name. All others are reached
+/// through the `pub use` lines of their room.
+const PUBLIC_INSIDE: &[&str] = &[
+    "access::content",
+    "report::folders",
+    "report::run",
+    "report::text",
+    "settings::values",
+];
+
+/// The first module on the way to a file, or the crate's own file.
+fn room(module: &Module) -> &str {
+    module.first().map_or("lib", String::as_str)
+}
+
+/// What is wrong with one file.
+fn violations(tree: &ModuleTree, module: &Module, source: &Source) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    let Some((_, allowed)) = MAY_USE.iter().find(|(name, _)| *name == module) else {
-        return BTreeSet::from([format!("module {module} is not in the table of layers")]);
+    let room = room(module);
+    let Some((_, allowed)) = MAY_USE.iter().find(|(name, _)| *name == room) else {
+        return BTreeSet::from([format!("module {room} is not in the table of layers")]);
     };
-    for path in source.own_paths(depth) {
+    for path in own_paths(tree, module, source) {
         let is_below = |layer: &str| path == layer || path.starts_with(&format!("{layer}::"));
         let first = path.split("::").next().unwrap_or_default();
         let is_module = MAY_USE.iter().any(|(name, _)| *name == first);
-        if is_module && first != module && !allowed.iter().any(|layer| is_below(layer)) {
-            found.insert(format!("{module} may not use crate::{path}"));
+        if is_module && first != room && !allowed.iter().any(|layer| is_below(layer)) {
+            found.insert(format!("{room} may not use crate::{path}"));
         }
     }
-    for (what, modules, is_there) in ONLY_IN {
-        if !modules.contains(&module) && is_there(source) {
-            found.insert(format!("{module} may not hold {what}"));
+    for (what, rooms, is_there) in ONLY_IN {
+        if !rooms.contains(&room) && is_there(source) {
+            found.insert(format!("{room} may not hold {what}"));
         }
     }
     found
 }
 
-/// The sources with the module they belong to and its depth; files that are
-/// compiled for tests only are left out.
-fn sources() -> Vec<(PathBuf, String, usize, Source)> {
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut files = Vec::new();
-    let mut tests = BTreeSet::new();
-    for entry in WalkDir::new(&src).sort_by_file_name() {
-        let path = entry.unwrap().into_path();
-        if path.extension().is_none_or(|extension| extension != "rs") {
-            continue;
-        }
-        let source = Source::read(&fs::read_to_string(&path).unwrap());
-        let modules = modules(path.strip_prefix(&src).unwrap());
-        let folder = match modules[..] {
-            [ref only] if only == "lib" || only == "main" => src.clone(),
-            _ => modules
-                .iter()
-                .fold(src.clone(), |path, name| path.join(name)),
-        };
-        for name in &source.test_modules {
-            tests.insert(folder.join(name).with_extension("rs"));
-            tests.insert(folder.join(name).join("mod.rs"));
-        }
-        files.push((path, modules[0].clone(), modules.len(), source));
-    }
-    files.retain(|(path, ..)| !tests.contains(path));
-    files
+/// The paths of ours that a file uses, from the crate's root on.
+fn own_paths<'a>(
+    tree: &'a ModuleTree,
+    module: &'a Module,
+    source: &'a Source,
+) -> impl Iterator<Item = String> + 'a {
+    let paths = source.paths();
+    let own = paths.filter_map(|path| tree.absolute(module, path, 1));
+    own.map(|path| path.join("::"))
 }
 
-/// `a/b/mod.rs` and `a/b.rs` are `[a, b]`.
-fn modules(file: &Path) -> Vec<String> {
-    let stem = file.with_extension("");
-    let mut names: Vec<_> = stem
-        .iter()
-        .map(|name| name.to_string_lossy().into_owned())
-        .collect();
-    if names.len() > 1 && names.last().is_some_and(|last| last == "mod") {
-        names.pop();
+/// The modules inside other rooms that files name, and who does.
+fn named_inside(tree: &ModuleTree) -> Vec<(String, String)> {
+    let mut named = Vec::new();
+    for way in tree.uses() {
+        if let [room, inside, _, ..] = way.path.as_slice()
+            && way.from.first() != Some(room)
+            && tree.files.contains_key(&way.path[..2])
+        {
+            let user = tree.files[&way.from].path.clone();
+            named.push((format!("{room}::{inside}"), user));
+        }
     }
-    names
+    named
 }
 
 #[test]
 fn the_layers_point_one_way() {
-    let sources = sources();
-    let modules: BTreeSet<_> = sources
-        .iter()
-        .map(|(_, module, ..)| module.as_str())
-        .collect();
-    for expected in [
-        "cli", "settings", "scan", "report", "catalog", "platform", "model",
-    ] {
-        assert!(
-            modules.contains(expected),
-            "no sources of {expected} were found"
-        );
+    let tree = ModuleTree::of_project();
+    let rooms: BTreeSet<_> = tree.files.keys().map(room).collect();
+    for (expected, _) in MAY_USE {
+        assert!(rooms.contains(expected), "no sources of {expected}");
     }
     let mut wrong = Vec::new();
-    for (path, module, depth, source) in &sources {
-        let found = violations(module, *depth, source);
-        wrong.extend(
-            found
-                .into_iter()
-                .map(|what| format!("{}: {what}", path.display())),
-        );
+    for (module, SourceFile { path, source }) in &tree.files {
+        let found = violations(tree, module, source);
+        wrong.extend(found.into_iter().map(|what| format!("{path}: {what}")));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn rooms_are_entered_by_their_door() {
+    let named = named_inside(ModuleTree::of_project());
+    let wrong = named
+        .iter()
+        .filter(|(inside, _)| !PUBLIC_INSIDE.contains(&inside.as_str()));
+    let wrong: BTreeSet<_> = wrong
+        .map(|(inside, user)| format!("{user} names {inside}"))
+        .collect();
+    let wrong: Vec<_> = wrong.into_iter().collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    for public in PUBLIC_INSIDE {
+        let is_used = named.iter().any(|(inside, _)| inside == public);
+        assert!(is_used, "{public} can leave PUBLIC_INSIDE");
+    }
+}
+
+#[test]
+fn a_door_that_is_missed_is_found() {
+    let named = |text| {
+        let texts = [
+            ("a/mod.rs", "pub mod b; pub use b::B;"),
+            ("a/b.rs", ""),
+            ("c.rs", text),
+        ];
+        named_inside(&ModuleTree::of(texts))
+    };
+    let found = [("a::b".to_owned(), "c.rs".to_owned())];
+    assert_eq!(named("use crate::a::b::B;"), found);
+    assert_eq!(named("use crate::a; fn c() { a::b::b() }"), found);
+    assert_eq!(named("use crate::a::B; fn c() { B::new() }"), []);
 }
 
 #[test]
 fn what_is_needed_is_seen() {
     // A checker that finds nothing in the right places would find nothing in
     // the wrong ones.
+    let tree = ModuleTree::of_project();
     let holds = |what: &str, module: &str| {
         let (_, _, is_there) = ONLY_IN.iter().find(|(name, ..)| *name == what).unwrap();
-        sources()
-            .iter()
-            .any(|(_, name, _, source)| name == module && is_there(source))
+        let mut files = tree.files.iter();
+        files.any(|(file, SourceFile { source, .. })| room(file) == module && is_there(source))
     };
     assert!(holds("rusqlite", "catalog"));
     assert!(holds("SQL", "catalog"));
@@ -197,10 +215,10 @@ fn what_is_needed_is_seen() {
 
 #[test]
 fn a_wrong_direction_is_found() {
-    let wrong = |module: &str, depth: usize, text: &str| -> Vec<String> {
-        violations(module, depth, &Source::read(text))
-            .into_iter()
-            .collect()
+    let wrong = |module: &str, text: &str| -> Vec<String> {
+        let module = module.split('/').map(str::to_owned).collect();
+        let found = violations(&ModuleTree::of([]), &module, &Source::read(text));
+        found.into_iter().collect()
     };
     let cases = [
         (
@@ -266,10 +284,10 @@ fn a_wrong_direction_is_found() {
         ("extra", "", "module extra is not in the table of layers"),
     ];
     for (module, text, expected) in cases {
-        assert_eq!(wrong(module, 1, text), [expected], "{text}");
+        assert_eq!(wrong(module, text), [expected], "{text}");
     }
     assert_eq!(
-        wrong("folders", 2, "use super::super::scan::Mode;"),
+        wrong("folders/similar", "use super::super::scan::Mode;"),
         ["folders may not use crate::scan::Mode"]
     );
     for fine in [
@@ -281,6 +299,6 @@ fn a_wrong_direction_is_found() {
         ),
         ("scan", "// unsafe, and crate::cli\nuse crate::scan::pool;"),
     ] {
-        assert_eq!(wrong(fine.0, 1, fine.1), [""; 0], "{}", fine.1);
+        assert_eq!(wrong(fine.0, fine.1), [""; 0], "{}", fine.1);
     }
 }

@@ -1,0 +1,9 @@
+//! What holds for the project's own sources: layers, cycles, folders.
+
+mod cycles;
+mod folders;
+mod graph;
+mod known_cycles;
+mod layers;
+mod module_tree;
+mod source;
