@@ -1,6 +1,6 @@
-//! Looks at catalogued files and folders as they are now: for `report --check`,
-//! which leaves out what is no longer as it was scanned, and for commands that
-//! promise something about the present.
+//! Checks files and folders of the catalog against the disk: for `report
+//! --check`, which skips what changed since the scan, and for commands whose
+//! answer is about the present.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -23,9 +23,9 @@ pub(crate) enum Look {
     Changed,
     /// Not there.
     Gone,
-    /// A symbolic link, or a name in a folder that was not to be looked into.
+    /// A symbolic link, or a name in a folder that was ruled out.
     Elsewhere,
-    /// It cannot be told.
+    /// Cannot be checked, and why.
     Failed(String),
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Checker {
 struct Root {
     path: PathBuf,
     links: Links,
-    /// `None` when the root is offline: nothing in it is as it was.
+    /// `None` if the root is offline: nothing in it can be checked.
     dir: Option<Dir>,
 }
 
@@ -97,8 +97,8 @@ impl Checker {
         judge(self.stat(path), state)
     }
 
-    /// As [`Checker::look`] for a file that must be one by itself: neither a
-    /// link to it, nor in one of the folders `not_in`.
+    /// Like [`Checker::look`], for a file that must stand on its own: neither a
+    /// link, nor in one of the folders `not_in`.
     pub(crate) fn look_outside(
         &self,
         path: &Path,
@@ -131,7 +131,7 @@ impl Checker {
         dir.open_beneath(below, root.links)
     }
 
-    /// Whether the root that a path lies in is there, by the rules of scans.
+    /// Whether the root of a path is online, by the rules of scans.
     pub(crate) fn is_online(&self, path: &Path) -> bool {
         self.root_of(path).is_some_and(|root| root.dir.is_some())
     }

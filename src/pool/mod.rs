@@ -76,7 +76,7 @@ pub enum PoolError {
     #[error("the pool needs at least one worker, but the limit is set to 0")]
     NoWorkers,
     /// The system refused a thread.
-    #[error("worker thread {worker} could not be started")]
+    #[error("cannot start worker thread {worker}")]
     Spawn {
         /// The number of the worker.
         worker: usize,
@@ -294,7 +294,7 @@ where
             match self.shared.spawn(worker) {
                 Ok(member) => crew.members.push(member),
                 Err(error) => {
-                    tracing::warn!(worker, %error, "no further worker could be started");
+                    tracing::warn!(worker, %error, "cannot start another worker");
                     break;
                 }
             }
@@ -359,14 +359,14 @@ where
                     crew.started = worker;
                 }
                 Err(error) => {
-                    tracing::error!(worker, %error, "replacement worker not started");
-                    let text = format!("replacement worker {worker} could not be started: {error}");
+                    tracing::error!(worker, %error, "cannot start a replacement worker");
+                    let text = format!("cannot start replacement worker {worker}: {error}");
                     self.shared.note_error(text);
                 }
             }
         }
         if crew.members.is_empty() {
-            tracing::error!("every worker is stuck: the pool stops");
+            tracing::error!("every worker is stuck: stopping");
             let text = "every worker is stuck and none can be replaced".to_owned();
             self.shared.note_error(text);
             self.stop();
@@ -415,7 +415,7 @@ impl<T, R> Shared<T, R> {
         };
         if ended.is_err() {
             let worker = slot.context.worker();
-            self.note_error(format!("worker {worker} panicked on its way out"));
+            self.note_error(format!("worker {worker} panicked while stopping"));
         }
         true
     }
@@ -429,16 +429,16 @@ impl<T, R> Shared<T, R> {
             ..
         } = abandoned;
         tracing::warn!(
-            event = "worker.left_behind",
+            event = "worker.abandoned",
             worker,
             item = job.id,
             kind = job.kind.name(),
             seconds = idle.as_secs(),
             path = escape(what),
-            "worker left behind"
+            "worker abandoned"
         );
         self.note_error(format!(
-            "worker {worker} was left behind in item {} ({}), {:.1} s without progress: {}",
+            "worker {worker} was abandoned in item {} ({}), {:.1} s without progress: {}",
             job.id,
             job.kind,
             idle.as_secs_f64(),

@@ -382,7 +382,7 @@ fn wait_leaves_hanging_workers_at_the_deadline() {
     let ended = env.pool.wait(begin + NOT_NOW);
     assert!(begin.elapsed() < Duration::from_secs(10));
     assert_eq!(ended.abandoned, 2);
-    let line = format!("worker {} was left behind in item 2 (list)", second.worker);
+    let line = format!("worker {} was abandoned in item 2 (list)", second.worker);
     assert!(ended.errors.iter().any(|error| error.starts_with(&line)));
     assert!(ended.errors[0].ends_with("/mnt/stuck/file"), "{ended:?}");
     assert_eq!(Arc::strong_count(&held), 1, "queued items were dropped");

@@ -21,7 +21,6 @@ use groups::jsonl;
 use groups::table;
 pub use rows::{Align, table};
 pub(crate) use run::StatsForm;
-pub use text::{counted, duration, grouped, human_size, shorten_middle, size, timestamp};
 
 use std::fmt;
 use std::io::{self, BufWriter, Write};

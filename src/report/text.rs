@@ -9,7 +9,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::Header;
 use super::encode::instant;
-use crate::model::Timestamp;
+use crate::model::{Algorithm, Group, Timestamp, Totals};
 
 pub use super::rows::{Align, table};
 pub use crate::model::escape;
@@ -40,13 +40,67 @@ pub fn size(bytes: u64, is_exact: bool) -> String {
     }
 }
 
+/// The space that duplicates waste: `59.0 MiB reclaimable`.
+pub fn reclaimable(bytes: u64, is_exact: bool) -> String {
+    format!("{} reclaimable", size(bytes, is_exact))
+}
+
+/// What duplicates add up to: `3 duplicate groups, 8 copies, 59.0 MiB
+/// reclaimable`.
+pub fn group_totals(totals: &Totals, is_exact: bool) -> String {
+    format!(
+        "{}, {}, {}",
+        counted(totals.groups, "duplicate group", "duplicate groups"),
+        counted(totals.copies, "copy", "copies"),
+        reclaimable(totals.reclaimable, is_exact)
+    )
+}
+
+/// Files that may or may not be duplicates: `2 files unchecked (could be
+/// duplicates; not fully read yet)`.
+pub fn unchecked(files: u64) -> String {
+    let meaning = unchecked_meaning(files);
+    format!("{} unchecked ({meaning})", counted(files, "file", "files"))
+}
+
+/// What "unchecked" means of so many things.
+pub fn unchecked_meaning(number: u64) -> &'static str {
+    match number {
+        1 => "could be a duplicate; not fully read yet",
+        _ => "could be duplicates; not fully read yet",
+    }
+}
+
+/// How the copies of a group were found to be equal: `byte-for-byte` or `same
+/// SHA-256`.
+pub fn comparison(group: &Group) -> String {
+    let algorithm = match group.algorithm {
+        _ if group.verified => return BYTE_FOR_BYTE.to_owned(),
+        Algorithm::Sha256 => "SHA-256",
+        Algorithm::Sha512 => "SHA-512",
+        Algorithm::Sha3_256 => "SHA3-256",
+        Algorithm::Blake3 => "BLAKE3",
+    };
+    format!("same {algorithm}")
+}
+
+/// The same as one word for programs: `byte-for-byte` or `sha256`.
+pub(crate) fn comparison_word(group: &Group) -> &'static str {
+    match group.verified {
+        true => BYTE_FOR_BYTE,
+        false => group.algorithm.name(),
+    }
+}
+
+const BYTE_FOR_BYTE: &str = "byte-for-byte";
+
 /// `bytes` in tenths of a unit, rounded to the nearest.
 fn tenths_of(bytes: u64, unit: usize) -> u128 {
     let unit_bytes = 1_u128 << (10 * (unit + 1));
     (u128::from(bytes) * 10 + unit_bytes / 2) / unit_bytes
 }
 
-/// A number with its thousands parted: `1,234,567`.
+/// A number with thousands separators: `1,234,567`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -98,8 +152,8 @@ pub fn duration(span: Duration) -> String {
     }
 }
 
-/// Up to which scan a report holds, in one line without a newline. The table
-/// ends with it; for formats that have no place for it, it belongs on stderr.
+/// Which scan a report reflects, in one line without a newline. The table ends
+/// with it; for formats that have no place for it, it belongs on stderr.
 pub fn as_of(header: &Header) -> String {
     as_of_in(header, &TimeZone::system())
 }

@@ -14,10 +14,10 @@ pub enum ScanError {
     #[error("{}: no such folder", .0.display())]
     NotFound(PathBuf),
     /// The path is something else than a folder.
-    #[error("{} is not a folder: `scan` takes folders", .0.display())]
+    #[error("{} is not a folder", .0.display())]
     NotAFolder(PathBuf),
     /// A filesystem without files of its own.
-    #[error("{} is a {fstype} filesystem, which holds no files to compare", path.display())]
+    #[error("{} is a {fstype} filesystem, which has no files to compare", path.display())]
     Pseudo {
         /// The path.
         path: PathBuf,
@@ -41,7 +41,7 @@ pub enum ScanError {
         source: io::Error,
     },
     /// A known root is not there.
-    #[error("the root {} is offline: {reason}; nothing of it was changed", path.display())]
+    #[error("the root {} is offline: {reason}; its files were not marked as deleted", path.display())]
     Offline {
         /// The root.
         path: PathBuf,
@@ -49,25 +49,25 @@ pub enum ScanError {
         reason: String,
     },
     /// `--mode files` on a path that was never listed.
-    #[error("{} was never scanned: `--mode files` needs a listed root", .0.display())]
+    #[error("{} has not been scanned: `--mode files` needs a listed root", .0.display())]
     NeverListed(PathBuf),
     /// `retry` of a number that is no dead letter.
-    #[error("there is no error {0} (`dupescan errors` lists them)")]
+    #[error("no error {0} (`dupescan errors` lists them)")]
     NoSuchFault(crate::model::FaultId),
     /// The catalog failed.
     #[error(transparent)]
     Catalog(#[from] CatalogError),
     /// The workers could not be started.
-    #[error("cannot start the workers: {0}")]
+    #[error("cannot start the worker threads: {0}")]
     Pool(#[from] PoolError),
     /// The workers are gone.
-    #[error("the worker pool stopped unexpectedly")]
+    #[error("the worker threads stopped unexpectedly")]
     PoolGone,
     /// Something in dupescan itself is broken.
-    #[error("{0} work items failed inside dupescan; the scan gave up (see the log)")]
+    #[error("gave up after {0} internal errors (see the log)")]
     TooManyPanics(u32),
     /// Too many workers hang in the kernel.
-    #[error("{0} workers hang in the operating system; the scan gave up")]
+    #[error("gave up: {0} threads are stuck in the operating system")]
     TooManyStuck(usize),
 }
 

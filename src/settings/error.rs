@@ -1,5 +1,5 @@
 //! What can be wrong with the settings. Every message is one line that names
-//! the value, where it came from and what is allowed.
+//! the value, its source and what is allowed.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,13 +10,13 @@ use super::keys::Key;
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// A value that its setting does not allow.
-    #[error("invalid value '{value}' from {origin}: {allowed}")]
+    #[error("invalid value '{value}' for {origin}: {allowed}")]
     Invalid {
         /// The value as it was given.
         value: String,
         /// The flag, the variable, or the key and its file.
         origin: String,
-        /// What would have been right.
+        /// What is allowed.
         allowed: String,
     },
     /// A key in the file that is not a setting.
@@ -36,9 +36,9 @@ pub enum ConfigError {
     Syntax {
         /// The file.
         file: PathBuf,
-        /// The line of the mistake, counted from 1.
+        /// The line, counted from 1.
         line: usize,
-        /// What the TOML reader says.
+        /// The TOML parser's message.
         message: String,
     },
     /// A file that was asked for and cannot be read.
@@ -48,12 +48,12 @@ pub enum ConfigError {
         file: PathBuf,
         /// Who asked for it.
         origin: String,
-        /// Why not.
+        /// What the system said.
         source: io::Error,
     },
-    /// No catalog was named and the platform knows no data directory.
+    /// No catalog was given, and the platform has no data directory.
     #[error(
-        "there is no home directory to keep the catalog in: name one with --db or the environment \
+        "no home directory to keep the catalog in: choose a catalog with --db or the environment \
          variable DUPESCAN_DB"
     )]
     NoDataDirectory,

@@ -1,6 +1,5 @@
-//! One source of settings: the values as they were given, each remembering
-//! where it came from, so that a bad one can be named. What the values mean is
-//! decided when all layers are merged.
+//! One source of settings: the values as they were given, each with its source
+//! for error messages. They are parsed only after all layers are merged.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -78,8 +77,8 @@ impl Layer {
         }
     }
 
-    /// Puts this layer on top of another: what it gives wins, whole lists
-    /// included, so that a list below can also be emptied.
+    /// Puts this layer on top of another: its values win. Lists are replaced, not
+    /// joined, so that a list below can also be emptied.
     #[must_use]
     pub fn over(self, mut below: Self) -> Self {
         below.given.extend(self.given);
@@ -98,7 +97,7 @@ impl Layer {
         match &given.value {
             Value::One(text) => given.read(key, text, parse).map(Some),
             Value::Many(list) => {
-                Err(given.invalid(key, &join(list), "expected one value, no list"))
+                Err(given.invalid(key, &join(list), "expected one value, not a list"))
             }
         }
     }
@@ -130,7 +129,7 @@ impl Layer {
             Value::One(text) if !text.is_empty() => Path::new(text),
             Value::One(_) => return Err(given.invalid(key, "", "expected the path of a file")),
             Value::Many(list) => {
-                return Err(given.invalid(key, &join(list), "expected one path, no list"));
+                return Err(given.invalid(key, &join(list), "expected one path, not a list"));
             }
         };
         Ok(Some(match &given.source {
@@ -139,7 +138,7 @@ impl Layer {
         }))
     }
 
-    /// The error for a value that is wrong only beside another one.
+    /// The error for a value that conflicts with another one.
     pub(crate) fn conflict(&self, key: Key, allowed: &str) -> Option<ConfigError> {
         let given = self.given.get(&key)?;
         Some(given.invalid(key, &join(&given.elements()), allowed))
@@ -191,7 +190,7 @@ impl Given {
             .map_err(|allowed| self.invalid(key, &text.to_string_lossy(), &allowed))
     }
 
-    /// The parts of a list; a variable holds them as `PATH` does, split at `:`.
+    /// The parts of a list; a variable is split at `:`, as `PATH` is.
     fn elements(&self) -> Vec<OsString> {
         match (&self.value, &self.source) {
             (Value::Many(list), _) => list.clone(),

@@ -140,7 +140,7 @@ fn every_bad_limit_names_value_origin_and_range() {
         ];
         for (sources, origin) in starts {
             let text = sources.error();
-            let expected = format!("invalid value '{bad}' from {origin}: expected a ");
+            let expected = format!("invalid value '{bad}' for {origin}: expected a ");
             assert!(text.starts_with(&expected), "{text}");
             assert!(text.contains(" to "), "{text}");
         }
@@ -151,24 +151,24 @@ fn every_bad_limit_names_value_origin_and_range() {
 fn the_messages_are_whole_sentences() {
     assert_eq!(
         sources().flag(Key::Workers, "300").error(),
-        "invalid value '300' from --workers: expected a whole number from 1 to 256"
+        "invalid value '300' for --workers: expected a whole number from 1 to 256"
     );
     assert_eq!(
         sources().variable(Key::BatchTime, "0").error(),
-        "invalid value '0' from environment variable DUPESCAN_BATCH_TIME: expected a duration \
+        "invalid value '0' for environment variable DUPESCAN_BATCH_TIME: expected a duration \
          from 1ms to 1m, such as 250ms, 5s, 2m or 1h"
     );
     assert_eq!(
         sources().file("hash = \"md5\"").error(),
-        "invalid value 'md5' from key hash in FILE: expected sha256, sha512, sha3-256 or blake3"
+        "invalid value 'md5' for key hash in FILE: expected sha256, sha512, sha3-256 or blake3"
     );
     assert_eq!(
         sources().file("nice = 1").error(),
-        "invalid value '1' from key nice in FILE: expected true or false"
+        "invalid value '1' for key nice in FILE: expected true or false"
     );
     assert_eq!(
         sources().variable(Key::LogLevel, "loud").error(),
-        "invalid value 'loud' from environment variable DUPESCAN_LOG_LEVEL: expected error, warn, \
+        "invalid value 'loud' for environment variable DUPESCAN_LOG_LEVEL: expected error, warn, \
          info, debug or trace"
     );
 }
@@ -202,7 +202,7 @@ fn every_other_bad_value_is_refused() {
     ];
     for (key, bad) in cases {
         let text = sources().flag(key, bad).error();
-        let expected = format!("invalid value '{bad}' from {}: expected ", key.flag());
+        let expected = format!("invalid value '{bad}' for {}: expected ", key.flag());
         assert!(text.starts_with(&expected), "{text}");
         assert!(!text.contains('\n'), "{text}");
     }
@@ -316,7 +316,7 @@ fn the_largest_size_is_not_below_the_smallest() {
             .file("min_size = \"1M\"")
             .flag(Key::MaxSize, "1k")
             .error(),
-        "invalid value '1k' from --max-size: expected at least the smallest size, 1048576 bytes"
+        "invalid value '1k' for --max-size: expected at least min_size, 1048576 bytes"
     );
 }
 
@@ -346,11 +346,11 @@ fn what_is_not_toml_is_one_line_with_its_number() {
 fn values_of_the_wrong_kind_are_refused() {
     assert_eq!(
         sources().file("workers = [1, 2]").error(),
-        "invalid value '1, 2' from key workers in FILE: expected one value, no list"
+        "invalid value '1, 2' for key workers in FILE: expected one value, not a list"
     );
     assert_eq!(
         sources().file("exclude = [[\"a\"]]").error(),
-        "invalid value 'array' from key exclude in FILE: expected text, a number, true or false, \
+        "invalid value 'array' for key exclude in FILE: expected text, a number, true or false, \
          or a list of them"
     );
 }

@@ -1,6 +1,6 @@
-//! Reads the values that people type: sizes, rates, durations, dates, numbers,
-//! globs. Pure; every error says what is allowed, and the caller adds which
-//! value was wrong and where it came from.
+//! Parses the values that people type: sizes, rates, durations, dates, numbers,
+//! globs. Pure; every error says what is allowed, and the caller adds the value
+//! and its source.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -113,8 +113,8 @@ pub fn choice<T: Copy>(choices: &[(&'static str, T)]) -> impl Fn(&str) -> Result
     }
 }
 
-/// A moment in the past or future: a day (its first second where the user
-/// is), an RFC 3339 time, or how long ago (`30d`, `12h`).
+/// A moment: a day (its start in local time), an RFC 3339 time, or an age
+/// (`30d`, `12h`).
 pub fn moment(text: &str) -> Result<Timestamp, String> {
     moment_at(text, jiff::Timestamp::now(), TimeZone::system())
 }
@@ -131,7 +131,7 @@ fn moment_at(text: &str, now: jiff::Timestamp, zone: TimeZone) -> Result<Timesta
 }
 
 fn day(text: &str, zone: TimeZone) -> Option<jiff::Timestamp> {
-    // jiff would also read the day out of a longer text with a time in it.
+    // jiff would also take the day from a longer text with a time in it.
     if text.len() != "2026-01-31".len() {
         return None;
     }

@@ -65,7 +65,7 @@ def make(program, folder, large):
     photos, lone = scanned("photos"), scanned("lone")
     page = report("photos", photos)
     unfinished = folder / "unfinished.html"
-    text = page.read_text().replace('"unfinished":0', '"unfinished":2').replace('"undetermined":0', '"undetermined":1234')
+    text = page.read_text().replace('"unfinished":0', '"unfinished":2').replace('"unchecked":0', '"unchecked":1234')
     unfinished.write_text(text)
     return Reports(
         photos=page,

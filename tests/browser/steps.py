@@ -48,8 +48,8 @@ def choose(browser, select, label):
 def status(groups, of=None):
     frees = human(sum(group.frees for group in groups))
     if of is None:
-        return f"{len(groups)} groups, freeing {frees}"
-    return f"{len(groups)} of {of} groups, freeing {frees}"
+        return f"{len(groups)} groups, {frees} reclaimable"
+    return f"{len(groups)} of {of} groups, {frees} reclaimable"
 
 
 def figures(browser, made, shots):
@@ -58,7 +58,7 @@ def figures(browser, made, shots):
     browser.open(made.photos)
     text = browser.js("return document.querySelector('header').textContent")
     frees = human(sum(group.frees for group in made.groups))
-    assert f"{frees} could be freed" in text, text
+    assert f"{frees} reclaimable" in text, text
     values = browser.js("return [...document.querySelectorAll('.figures dd')].map((value) => value.textContent)")
     copies = sum(len(group.paths) for group in made.groups)
     folders = len({path.rsplit("/", 1)[0] for group in made.groups for path in group.paths})
@@ -81,7 +81,7 @@ def figures(browser, made, shots):
     notices = browser.js("return [...document.querySelectorAll('#notices li')].map((notice) => notice.textContent)")
     assert notices == [
         "2 unfinished scans: groups may be missing",
-        "1,234 files are undetermined: neither known duplicate nor known unique",
+        "1,234 files unchecked (could be duplicates; not fully read yet)",
     ], notices
 
 

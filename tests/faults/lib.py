@@ -142,7 +142,7 @@ def groups(db):
     stopped: whether copies were compared or hashed."""
     report = json.loads(expect(run(db, "report", "--format", "json"), 0).out)
     for group in report["groups"]:
-        group.pop("verified")
+        group.pop("comparison")
     return report["groups"]
 
 

@@ -13,7 +13,7 @@ use crate::env::{TestEnv, skip};
 
 fn listed(document: &Value, answer: &str) -> BTreeSet<PathBuf> {
     let rows = document["files"].as_array().unwrap().iter();
-    rows.filter(|row| row["answer"] == answer)
+    rows.filter(|row| row["status"] == answer)
         .map(|row| PathBuf::from(row["path"].as_str().unwrap()))
         .collect()
 }
@@ -73,12 +73,14 @@ fn rotten_copy() -> TestEnv {
 #[test]
 fn rot_is_reported_however_lately_the_file_was_sound() {
     let env = rotten_copy();
-    env.run("audit").code(1).says("1 file rotten");
-    env.run("status").ok().says("1 file is rotten: see");
-    assert_eq!(env.run("status --format json").ok().json()["rotten"], 1);
+    env.run("audit").code(1).says("1 file corrupted");
+    env.run("status")
+        .ok()
+        .says("1 file corrupted (bit rot): see");
+    assert_eq!(env.run("status --format json").ok().json()["corrupted"], 1);
     for _ in 0..2 {
         let run = env.run("audit --older-than 1d --format json").code(1);
-        assert_eq!(listed(&run.json(), "rot"), paths(&env, &["b/y"]));
+        assert_eq!(listed(&run.json(), "corrupted"), paths(&env, &["b/y"]));
     }
     // Changed and gone ones are told every time as well.
     env.remove("a/small")
@@ -90,7 +92,7 @@ fn rot_is_reported_however_lately_the_file_was_sound() {
             .run("audit --older-than 1d --format json")
             .code(1)
             .json();
-        assert_eq!(listed(&document, "gone"), paths(&env, &["a/small"]));
+        assert_eq!(listed(&document, "missing"), paths(&env, &["a/small"]));
         assert_eq!(listed(&document, "changed"), paths(&env, &["a/x"]));
     }
 }
@@ -104,7 +106,7 @@ fn a_file_that_became_unreadable_is_told_every_time() {
         let Some(run) = env.run_unprivileged(line) else {
             skip!("cannot give up the right to read everything");
         };
-        run.code(1).says("1 file could not be read");
+        run.code(1).says("1 file failed; list them with");
     }
     env.chmod("tree/sub", 0o755);
 }
@@ -115,27 +117,27 @@ fn what_is_rotten_proves_nothing() {
     env.run("diff a b").ok();
     env.run("audit").code(1);
     let document = env.run("diff a b --format json").code(1).json();
-    assert_eq!(listed(&document, "undetermined"), paths(&env, &["a/x"]));
+    assert_eq!(listed(&document, "unchecked"), paths(&env, &["a/x"]));
     assert_eq!(
         document["files"][0]["reason"],
-        "its copy under B is rotten (`dupescan audit`)"
+        "its copy in B is corrupted (bit rot, see `dupescan audit`)"
     );
     let document = env.run("diff b a --format json").code(1).json();
-    assert_eq!(listed(&document, "undetermined"), paths(&env, &["b/y"]));
+    assert_eq!(listed(&document, "unchecked"), paths(&env, &["b/y"]));
     let run = env.run("find a/x").ok();
-    run.says("a/x (this file)").says("b/y (rotten)");
+    run.says("a/x (this file)").says("b/y (corrupted)");
     let found = env.run("find a/x --format json").ok().json();
-    assert_eq!(found["files"][1]["answer"], "undetermined");
-    assert_eq!(found["files"][1]["place"], "rotten");
+    assert_eq!(found["files"][1]["status"], "unchecked");
+    assert_eq!(found["files"][1]["state"], "corrupted");
     let few = env.run("unique --format json").ok().json();
     assert_eq!(
-        listed(&few, "undetermined"),
+        listed(&few, "unchecked"),
         paths(&env, &["a/x", "b/y"]),
         "{few}"
     );
     let run = env.run("folders").ok();
     run.says("no duplicate folders found")
-        .says("2 folders are undetermined");
+        .says("2 folders unchecked");
 }
 
 #[test]
@@ -148,7 +150,7 @@ fn a_rotten_file_is_no_copy_in_a_report() {
     assert_eq!(report["totals"]["reclaimable"], 5);
     env.run("report")
         .ok()
-        .complains("1 file is left out as no copy: rotten");
+        .complains("1 corrupted file skipped (bit rot");
 }
 
 #[test]
@@ -174,9 +176,9 @@ fn rot_is_forgotten_when_the_file_is_sound_or_changed() {
     let env = rotten_copy();
     env.run("audit").code(1);
     let rehash = env.run("scan --rehash a b").ok();
-    rehash.complains("a rotten file below");
+    rehash.complains("1 corrupted file in");
     let document = env.run("diff a b --format json").code(1).json();
-    assert_eq!(document["totals"]["a"]["undetermined_files"], 0);
+    assert_eq!(document["totals"]["a"]["unchecked_files"], 0);
 }
 
 /// The same rot under another name is the same rot.
@@ -188,10 +190,10 @@ fn other_names_of_a_rotten_copy_are_rotten() {
     env.run("scan a b c").ok();
     rot(&env, "b/y");
     env.run("audit b").code(1);
-    env.run("diff a c").code(1).says("is rotten");
+    env.run("diff a c").code(1).says("is corrupted");
     // Moved away, it takes the mark along.
     env.rename("b", "a/moved").run("scan a --allow-empty").ok();
-    env.run("diff c a/moved").code(1).says("rotten");
+    env.run("diff c a/moved").code(1).says("corrupted");
 }
 
 #[test]
@@ -201,15 +203,15 @@ fn sound_files_are_sound() {
     assert_eq!(document["files"], Value::Array(vec![]));
     let totals = &document["totals"];
     // Copies, so that the hard link counts once; the lone one has no digest.
-    assert_eq!(totals["sound_files"], 4);
-    assert_eq!(totals["sound_bytes"], 110_012);
+    assert_eq!(totals["ok_files"], 4);
+    assert_eq!(totals["ok_bytes"], 110_012);
     assert_eq!(
-        (&totals["files"], &totals["digested_files"]),
+        (&totals["files"], &totals["hashed_files"]),
         (&7.into(), &6.into())
     );
     let run = env.run("audit").ok();
-    run.says("digests for 6 of 7 files")
-        .says("audit --baseline` makes the rest");
+    run.says("hashes for 6 of 7 files")
+        .says("audit --baseline` computes the rest");
 }
 
 #[test]
@@ -217,16 +219,16 @@ fn content_that_differs_under_unchanged_metadata_is_rot() {
     let env = scanned();
     expect_otherwise(&env, "b");
     let document = env.run("audit --format json").code(1).json();
-    assert_eq!(listed(&document, "rot"), paths(&env, &["tree/sub/b"]));
+    assert_eq!(listed(&document, "corrupted"), paths(&env, &["tree/sub/b"]));
     let rotten = &document["files"][0];
     assert_eq!(rotten["expected"], "00".repeat(32));
     let real: Vec<u8> = env.sql("SELECT digest FROM files WHERE name = CAST('a' AS BLOB)");
     let real: String = real.iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(rotten["found"], real);
-    assert_eq!(document["totals"]["rotten_bytes"], 55_000);
+    assert_eq!(document["totals"]["corrupted_bytes"], 55_000);
     assert_eq!(document["files"].as_array().unwrap().len(), 1);
     // It stays rotten until somebody does something about it.
-    env.run("audit").code(1).says("1 file rotten");
+    env.run("audit").code(1).says("1 file corrupted");
     env.run("audit tree/sub").code(1);
     env.run("audit --exclude sub").ok();
 }
@@ -242,9 +244,9 @@ fn what_was_changed_by_somebody_is_no_rot() {
         listed(&document, "changed"),
         paths(&env, &["tree/a", "tree/d"])
     );
-    assert_eq!(listed(&document, "gone"), paths(&env, &["tree/sub/b"]));
-    assert_eq!(document["totals"]["rotten_files"], 0);
-    assert_eq!(document["totals"]["sound_files"], 1);
+    assert_eq!(listed(&document, "missing"), paths(&env, &["tree/sub/b"]));
+    assert_eq!(document["totals"]["corrupted_files"], 0);
+    assert_eq!(document["totals"]["ok_files"], 1);
     // Nothing of it is stored: that is for a scan.
     assert_eq!(
         env.sql::<i64>("SELECT count(*) FROM files WHERE removed_in IS NOT NULL"),
@@ -273,11 +275,11 @@ fn a_baseline_makes_the_missing_digests() {
     let scans: i64 = env.sql("SELECT count(*) FROM scans");
     let before: i64 = env.sql("SELECT sum(hashed + probed + bytes_read) FROM scans");
     let document = env.run("audit --baseline --format json").ok().json();
-    assert_eq!(document["totals"]["new_digests"], 1);
-    assert_eq!(document["totals"]["digested_files"], 7);
+    assert_eq!(document["totals"]["newly_hashed_files"], 1);
+    assert_eq!(document["totals"]["hashed_files"], 7);
     env.run("export")
         .ok()
-        .complains("digests for 7 of 7 files\n");
+        .complains("hashes for 7 of 7 files\n");
     let sums = env.run("export").ok();
     let mut check = env.bare_command("sha256sum");
     std::fs::write(env.path("sums"), &sums.stdout).unwrap();
@@ -298,15 +300,15 @@ fn what_was_audited_lately_is_left_out() {
     let env = scanned();
     env.run("audit tree/sub").ok();
     let document = env.run("audit --older-than 90d --format json").ok().json();
-    assert_eq!(document["totals"]["audited_before"], 1);
-    assert_eq!(document["totals"]["sound_files"], 3);
+    assert_eq!(document["totals"]["skipped_files"], 1);
+    assert_eq!(document["totals"]["ok_files"], 3);
     let document = env.run("audit --older-than 90d --format json").ok().json();
-    assert_eq!(document["totals"]["sound_files"], 0);
+    assert_eq!(document["totals"]["ok_files"], 0);
     let db = rusqlite::Connection::open(env.db()).unwrap();
     let old = "UPDATE audits SET audited_at = audited_at - 91 * 86400";
     db.execute(old, []).unwrap();
     let document = env.run("audit --older-than 90d --format json").ok().json();
-    assert_eq!(document["totals"]["sound_files"], 4);
+    assert_eq!(document["totals"]["ok_files"], 4);
     let line = env.run("audit --older-than soon").refused(2);
     assert!(line.contains("--older-than"), "{line}");
 }
@@ -333,17 +335,17 @@ fn an_audit_that_was_stopped_goes_on() {
         "{:?}",
         asked.elapsed()
     );
-    run.says("left; the same command goes on");
+    run.says("left; run the same command to resume");
     let done: i64 = env.sql("SELECT count(*) FROM audits");
     assert!((1..40).contains(&done), "{done}");
     let document = env.run("audit --format json").ok();
     let totals = &document.json()["totals"];
-    assert_eq!(totals["audited_before"], done);
-    assert_eq!(totals["sound_files"], 40 - done);
-    document.complains("going on with the audit of");
+    assert_eq!(totals["skipped_files"], done);
+    assert_eq!(totals["ok_files"], 40 - done);
+    document.complains("resuming the audit of");
     // That was the end of it: the next one begins at the beginning.
     let document = env.run("audit --format json").ok().json();
-    assert_eq!(document["totals"]["sound_files"], 40);
+    assert_eq!(document["totals"]["ok_files"], 40);
 }
 
 #[test]
@@ -356,7 +358,7 @@ fn an_unreadable_file_is_an_error_until_it_can_be_read() {
     assert_eq!(run.code(1).json()["totals"]["unreadable_files"], 1);
     env.run("errors").ok().says("tree/sub/b");
     env.chmod("tree/sub", 0o755).run("audit").ok();
-    env.run("errors").ok().says("no path failed");
+    env.run("errors").ok().says("no errors");
 }
 
 #[test]
@@ -373,7 +375,7 @@ fn an_offline_root_is_not_audited_and_said_so() {
     env.rename("away", "two")
         .run("audit")
         .ok()
-        .says("left out: audited before");
+        .says("skipped: audited recently");
     env.rename("two", "away");
     let run = env.run("audit one").ok();
     assert!(!run.err().contains("offline"), "{}", run.err());
@@ -406,8 +408,8 @@ fn the_answer_looks_like_this() {
     let digest = "0967115f2813a3541eaef77de9d9d5773f1c0c04314b0bbfe4ff3b3b1c55b5d5";
     insta::assert_snapshot!(shown("audit --format json").replace(digest, "FOUND").replace(&"0".repeat(64), "EXPECTED"), @r#"
     {"schema":1,"generated_at":"TIME","as_of":{"scan":1,"finished_at":"TIME"},"files":[
-    {"answer":"rot","size":4,"mtime":"TIME","path":"/tree/rotten","expected":"EXPECTED","found":"FOUND"}
-    ],"totals":{"sound_files":1,"sound_bytes":4,"rotten_files":1,"rotten_bytes":4,"changed_files":0,"gone_files":0,"new_digests":0,"unreadable_files":0,"audited_before":0,"offline_files":0,"left":0,"interrupted":false,"files":2,"digested_files":2}}
+    {"status":"corrupted","size":4,"mtime":"TIME","path":"/tree/rotten","expected":"EXPECTED","found":"FOUND"}
+    ],"totals":{"ok_files":1,"ok_bytes":4,"corrupted_files":1,"corrupted_bytes":4,"changed_files":0,"missing_files":0,"newly_hashed_files":0,"unreadable_files":0,"skipped_files":0,"offline_files":0,"remaining_files":0,"interrupted":false,"files":2,"hashed_files":2}}
     "#);
 }
 
@@ -448,7 +450,7 @@ fn a_byte_flipped_on_the_disk_is_rot() {
     run.ok().says("code 1\n");
     let audit = std::fs::read(env.path("audit.out")).unwrap();
     let document: Value = serde_json::from_slice(&audit).unwrap();
-    let rotten = listed(&document, "rot");
+    let rotten = listed(&document, "corrupted");
     assert_eq!(rotten.len(), 1, "{document}");
     let name = rotten.first().unwrap().file_name().unwrap().to_owned();
     assert!(name == "rotten" || name == "rotten.copy", "{name:?}");
@@ -457,7 +459,7 @@ fn a_byte_flipped_on_the_disk_is_rot() {
         paths(&env, &["tree/rewritten"])
     );
     assert_eq!(document["files"].as_array().unwrap().len(), 2);
-    assert_eq!(document["totals"]["sound_files"], 4);
+    assert_eq!(document["totals"]["ok_files"], 4);
 }
 
 /// Rot under a warm page cache: the disk is asked, not the memory.
@@ -493,5 +495,5 @@ fn the_page_cache_does_not_hide_rot() {
     if !run.out().contains("memory still has it") {
         skip!("the page cache was cold: {}", run.out());
     }
-    run.says("2 files rotten").says("code 1\n");
+    run.says("2 files corrupted").says("code 1\n");
 }

@@ -86,169 +86,151 @@ fn a_bad_value_is_one_line_naming_value_origin_and_what_is_allowed() {
     let cases = [
         (
             "scan tree --hash md5",
-            "'md5' from --hash: expected sha256, sha512, sha3-256 or blake3",
+            "'md5' for --hash: expected sha256, sha512, sha3-256 or blake3",
         ),
         (
             "scan tree --workers 0",
-            "'0' from --workers: expected a whole number from 1 to 256",
+            "'0' for --workers: expected a whole number from 1 to 256",
         ),
         (
             "scan tree --workers 257",
-            "'257' from --workers: expected a whole number from 1 to 256",
+            "'257' for --workers: expected a whole number from 1 to 256",
         ),
         (
             "scan tree --workers many",
-            "'many' from --workers: expected a whole number",
+            "'many' for --workers: expected a whole number",
         ),
         (
             "scan tree --mode some",
-            "'some' from --mode: expected all, folders or files",
+            "'some' for --mode: expected all, folders or files",
         ),
         (
             "scan tree --follow-links=maybe",
-            "'maybe' from --follow-links: expected true or false",
+            "'maybe' for --follow-links: expected true or false",
         ),
         (
             "scan tree --one-file-system=1",
-            "'1' from --one-file-system: expected true or false",
+            "'1' for --one-file-system: expected true or false",
         ),
         (
             "scan tree --ignore-ctime=x",
-            "'x' from --ignore-ctime: expected true or false",
+            "'x' for --ignore-ctime: expected true or false",
         ),
         (
             "scan tree --gitignore=x",
-            "'x' from --gitignore: expected true or false",
+            "'x' for --gitignore: expected true or false",
         ),
         (
             "scan tree --no-hidden=x",
-            "'x' from --no-hidden: expected true or false",
+            "'x' for --no-hidden: expected true or false",
         ),
         (
             "scan tree --nice=19",
-            "'19' from --nice: expected true or false",
+            "'19' for --nice: expected true or false",
         ),
         (
             "scan tree --min-size big",
-            "'big' from --min-size: expected a size such as",
+            "'big' for --min-size: expected a size such as",
         ),
         (
             "scan tree --max-size -1",
-            "'-1' from --max-size: expected a size such as",
+            "'-1' for --max-size: expected a size such as",
         ),
         (
             "scan tree --min-size 2k --max-size 1k",
-            "'1k' from --max-size: expected at least",
+            "'1k' for --max-size: expected at least",
         ),
         (
             "scan tree --include a[",
-            "'a[' from --include: expected a glob",
+            "'a[' for --include: expected a glob",
         ),
         (
             "scan tree --exclude {a",
-            "'{a' from --exclude: expected a glob",
+            "'{a' for --exclude: expected a glob",
         ),
         (
             "scan tree --max-depth -1",
-            "'-1' from --max-depth: expected a whole number",
+            "'-1' for --max-depth: expected a whole number",
         ),
         (
             "scan tree --bwlimit fast",
-            "'fast' from --bwlimit: expected bytes per second",
+            "'fast' for --bwlimit: expected bytes per second",
         ),
         (
             "scan tree --queue-per-worker 0",
-            "'0' from --queue-per-worker: expected",
+            "'0' for --queue-per-worker: expected",
         ),
-        (
-            "scan tree --batch-rows 0",
-            "'0' from --batch-rows: expected",
-        ),
+        ("scan tree --batch-rows 0", "'0' for --batch-rows: expected"),
         (
             "scan tree --batch-time 2m",
-            "'2m' from --batch-time: expected a duration",
+            "'2m' for --batch-time: expected a duration",
         ),
         (
             "scan tree --item-timeout 0",
-            "'0' from --item-timeout: expected a duration",
+            "'0' for --item-timeout: expected a duration",
         ),
         (
             "scan tree --stall-warning 0",
-            "'0' from --stall-warning: expected a duration",
+            "'0' for --stall-warning: expected a duration",
         ),
         (
             "scan tree --shutdown-timeout 1h",
-            "'1h' from --shutdown-timeout: expected a duration",
+            "'1h' for --shutdown-timeout: expected a duration",
         ),
-        ("scan tree --retries -1", "'-1' from --retries: expected"),
+        ("scan tree --retries -1", "'-1' for --retries: expected"),
         (
             "scan tree --backoff 1d",
-            "'1d' from --backoff: expected a duration",
+            "'1d' for --backoff: expected a duration",
         ),
         (
             "scan tree --fatal-errors 0",
-            "'0' from --fatal-errors: expected",
+            "'0' for --fatal-errors: expected",
         ),
-        ("resume --workers 0", "'0' from --workers: expected"),
-        ("retry --workers 0", "'0' from --workers: expected"),
+        ("resume --workers 0", "'0' for --workers: expected"),
+        ("retry --workers 0", "'0' for --workers: expected"),
         ("retry all", "'all' from ID: expected an ID"),
         (
             "report --format xml",
-            "'xml' from --format: expected table, json, jsonl, csv, fdupes or html",
+            "'xml' for --format: expected table, json, jsonl, csv, fdupes or html",
         ),
         (
             "report --sort name",
-            "'name' from --sort: expected reclaimable, size, count or path",
+            "'name' for --sort: expected reclaimable, size, count or path",
         ),
         (
             "report --limit 0",
-            "'0' from --limit: expected a whole number from 1",
+            "'0' for --limit: expected a whole number from 1",
         ),
         (
             "report --min-count 1",
-            "'1' from --min-count: expected a whole number from 2",
+            "'1' for --min-count: expected a whole number from 2",
         ),
-        (
-            "report --min-size x",
-            "'x' from --min-size: expected a size",
-        ),
-        (
-            "report --max-size x",
-            "'x' from --max-size: expected a size",
-        ),
+        ("report --min-size x", "'x' for --min-size: expected a size"),
+        ("report --max-size x", "'x' for --max-size: expected a size"),
         (
             "report --min-size 2 --max-size 1",
-            "'1 B' from --max-size: expected at least",
+            "'1 B' for --max-size: expected at least",
         ),
-        (
-            "report --exclude a[",
-            "'a[' from --exclude: expected a glob",
-        ),
-        (
-            "report --ext a/b",
-            "'a/b' from --ext: expected an extension",
-        ),
-        ("errors --limit 0", "'0' from --limit: expected"),
+        ("report --exclude a[", "'a[' for --exclude: expected a glob"),
+        ("report --ext a/b", "'a/b' for --ext: expected an extension"),
+        ("errors --limit 0", "'0' for --limit: expected"),
         (
             "errors --format csv",
-            "'csv' from --format: expected table or json",
+            "'csv' for --format: expected table or json",
         ),
         (
             "status --format csv",
-            "'csv' from --format: expected table or json",
+            "'csv' for --format: expected table or json",
         ),
-        (
-            "purge --before soon",
-            "'soon' from --before: expected a day",
-        ),
+        ("purge --before soon", "'soon' for --before: expected a day"),
         ("completions tcsh", "'tcsh' from SHELL: expected bash"),
         (
             "status --log-format xml",
-            "'xml' from --log-format: expected text or json",
+            "'xml' for --log-format: expected text or json",
         ),
         (
             "status --color red",
-            "'red' from --color: expected auto, always or never",
+            "'red' for --color: expected auto, always or never",
         ),
     ];
     for (line, words) in cases {
@@ -265,12 +247,12 @@ fn bad_values_in_the_environment_and_the_file_name_their_origin() {
     let mut command = env.command(["scan", "tree"]);
     command.env("DUPESCAN_WORKERS", "none");
     let message = env.finish(command).refused(2);
-    let expected = "invalid value 'none' from environment variable DUPESCAN_WORKERS: expected a \
+    let expected = "invalid value 'none' for environment variable DUPESCAN_WORKERS: expected a \
                     whole number from 1 to 256";
     assert_eq!(message, expected);
     let file = "home/config/dupescan/config.toml";
     for (text, words) in [
-        ("workers = 0\n", "'0' from key workers in"),
+        ("workers = 0\n", "'0' for key workers in"),
         ("worker = 3\n", "unknown key 'worker' in"),
         ("hash = \n", "not valid TOML: line 1"),
         ("[scan]\n", "unknown key 'scan' in"),

@@ -1,4 +1,4 @@
-//! `dupescan diff`: what is under A but nowhere under B, and when A is called
+//! `dupescan diff`: what is in A but not in B, and when A is called
 //! safe to wipe.
 
 use std::collections::BTreeSet;
@@ -51,7 +51,7 @@ fn oracle(env: &TestEnv, a: &str, b: &str) -> (u64, u64, BTreeSet<PathBuf>) {
 
 fn listed(document: &Value, answer: &str) -> BTreeSet<PathBuf> {
     let rows = document["files"].as_array().unwrap().iter();
-    rows.filter(|row| row["answer"] == answer)
+    rows.filter(|row| row["status"] == answer)
         .map(|row| PathBuf::from(row["path"].as_str().unwrap()))
         .collect()
 }
@@ -76,7 +76,7 @@ fn agrees(env: &TestEnv, a: &str, b: &str, code: i32) -> Value {
     assert_eq!(totals["bytes"], bytes);
     assert_eq!(totals["only_files"], missing.len() as u64);
     assert_eq!(totals["only_bytes"], size_of(&missing));
-    assert_eq!(totals["undetermined_files"], 0);
+    assert_eq!(totals["unchecked_files"], 0);
     assert_eq!(totals["duplicate_files"], files - missing.len() as u64);
     assert_eq!(totals["duplicate_bytes"], bytes - size_of(&missing));
     assert_eq!(document["totals"]["safe_to_wipe"], code == 0);
@@ -89,14 +89,14 @@ fn equal_sides_are_safe_either_way() {
     agrees(&env, "a", "b", 0);
     agrees(&env, "b", "a", 0);
     env.run("diff a b").ok().says("safe to wipe A");
-    let only_one = "only one of A and B may go: each has the copies of the other\n";
+    let only_one = "wipe only one of A and B: each has the copies of the other\n";
     env.run("diff a b").ok().keeps_quiet_about(only_one);
     let both = env.run("diff --both a b").ok();
     both.says("safe to wipe A")
         .says("safe to wipe B")
         .says(only_one);
     let both = env.run("diff --both a b --format json").ok().json();
-    assert_eq!(both["totals"]["only_one_may_go"], true);
+    assert_eq!(both["totals"]["wipe_only_one"], true);
     env.run("diff a/sub b/deep").ok();
 }
 
@@ -114,8 +114,8 @@ fn a_subset_is_safe_and_a_superset_is_not() {
     assert_eq!(both["totals"]["a"]["only_files"], 0);
     assert_eq!(both["totals"]["b"]["only_files"], 2);
     assert_eq!(both["files"][0]["side"], "b");
-    assert_eq!(both["files"][0]["answer"], "only in B");
-    assert_eq!(both["totals"]["only_one_may_go"], false);
+    assert_eq!(both["files"][0]["status"], "only in B");
+    assert_eq!(both["totals"]["wipe_only_one"], false);
 }
 
 #[test]
@@ -176,13 +176,13 @@ fn an_unreadable_file_under_a_is_undetermined() {
     run.code(1);
     let document = env.run("diff a b --format json").code(1).json();
     let secret = BTreeSet::from([env.path("a/secret")]);
-    assert_eq!(listed(&document, "undetermined"), secret);
-    assert_eq!(document["totals"]["a"]["undetermined_bytes"], 4);
+    assert_eq!(listed(&document, "unchecked"), secret);
+    assert_eq!(document["totals"]["a"]["unchecked_bytes"], 4);
     assert_eq!(document["totals"]["a"]["only_files"], 0);
     // The other way round it is the partner that was not read.
     let document = env.run("diff b a --format json").code(1).json();
     assert_eq!(
-        listed(&document, "undetermined"),
+        listed(&document, "unchecked"),
         BTreeSet::from([env.path("b/like")])
     );
 }
@@ -197,7 +197,7 @@ fn an_unreadable_folder_forbids_the_promise() {
     };
     run.code(1);
     let run = env.run("diff a b").code(1);
-    run.says("1 path under A could not be read");
+    run.says("1 path in A failed");
     env.chmod("a/locked", 0o755);
 }
 
@@ -208,8 +208,8 @@ fn an_offline_side_is_undetermined() {
     let document = env.run("diff a b --format json").code(1).json();
     let (files, bytes, _) = oracle(&env, "a", "away");
     let totals = &document["totals"]["a"];
-    assert_eq!(totals["undetermined_files"], files);
-    assert_eq!(totals["undetermined_bytes"], bytes);
+    assert_eq!(totals["unchecked_files"], files);
+    assert_eq!(totals["unchecked_bytes"], bytes);
     assert_eq!(totals["only_files"], 0);
     env.run("diff a b").code(1).says("B is offline");
     env.rename("away", "b").rename("a", "away");
@@ -280,7 +280,7 @@ fn a_folder_listed_right_after_it_changed_is_compared_by_its_names() {
     env.file("a/new", "one")
         .run("diff a b")
         .code(1)
-        .says("1 folder under A changed");
+        .says("1 folder in A changed");
     env.remove("a/new").run("diff a b").ok();
 }
 
@@ -318,10 +318,10 @@ fn filters_forbid_the_promise() {
     env.run("diff a b").ok();
     env.run("diff a b --min-size 1k")
         .code(1)
-        .says("only a part");
+        .says("only some of the files");
     env.run("diff a b --exclude nothing")
         .code(1)
-        .says("only a part");
+        .says("only some of the files");
     env.run("scan --mode folders a --no-hidden").ok();
     env.run("diff a b")
         .code(1)
@@ -355,7 +355,7 @@ fn a_hard_link_keeps_the_content_and_the_folder_itself_does_not() {
         .settle_clock()
         .run("scan a")
         .ok();
-    env.run("diff a a/sub").code(1).says("B lies in A");
+    env.run("diff a a/sub").code(1).says("B is inside A");
     // The other way round the rest of A has it.
     env.run("diff a/sub a").ok();
 }
@@ -374,17 +374,17 @@ fn a_bind_mount_or_a_link_is_no_copy() {
         skip!("mounting is not permitted");
     };
     run.ok()
-        .says("only as another path of A itself")
+        .says("only as another path into A")
         .says("do not wipe A");
     env.use_db("data/links.db");
     env.run("scan a").ok();
     env.run("scan l m --follow-links").ok();
     env.run("diff a l")
         .code(1)
-        .says("only as another path of A itself");
+        .says("only as another path into A");
     env.run("diff a m")
         .code(1)
-        .says("only as another path of A itself");
+        .says("only as another path into A");
 }
 
 #[test]
@@ -394,7 +394,7 @@ fn empty_files_and_odd_names_are_told() {
     env.file(odd(b"a/latin-\xe9"), "x2").file("b/other", "yy");
     let env = scanned(env);
     let run = env.run("diff a b").code(1);
-    run.says("1 empty file was left out")
+    run.says("1 empty file skipped")
         .says(r"/a/new\nline")
         .says(r"/a/latin-\xe9");
     let document = env.run("diff a b --format json").code(1).json();
@@ -413,9 +413,7 @@ fn the_catalog_is_not_wiped_by_advice() {
         .settle_clock()
         .run("scan a b")
         .ok();
-    env.run("diff a b")
-        .code(1)
-        .says("the catalog itself lies in A");
+    env.run("diff a b").code(1).says("the catalog is inside A");
 }
 
 #[test]
@@ -430,26 +428,26 @@ fn the_answer_looks_like_this() {
     let shown = run.out().replace(tree.to_str().unwrap(), "/");
     let shown = times_hidden(&shown);
     insta::assert_snapshot!(shown, @"
-    ANSWER              SIZE  PATH
+    STATUS              SIZE  PATH
     ────────────────────────────────────────────────────────────
     only in A            9 B  /a/gone.txt
 
     A is /a (as of scan 1, TIME)
     B is /b (as of scan 2, TIME)
-    2 files, 13 B under A:
-        1 file, 4 B also under B
-        1 file, 9 B nowhere under B
-        0 files, 0 B undetermined
+    2 files, 13 B in A:
+        1 file, 4 B also in B
+        1 file, 9 B not in B
+        0 files, 0 B unchecked
     do not wipe A:
-        1 file, 9 B nowhere under B
+        1 file, 9 B not in B
     as of scan 2, TIME
     ");
     let document = env.run("diff a b --format json").code(1).out();
     let shown = times_hidden(&document.replace(tree.to_str().unwrap(), "/"));
     insta::assert_snapshot!(shown, @r#"
     {"schema":1,"generated_at":"TIME","as_of":{"scan":2,"finished_at":"TIME"},"files":[
-    {"side":"a","answer":"only in A","size":9,"mtime":"TIME","path":"/a/gone.txt","reason":null}
-    ],"totals":{"safe_to_wipe":false,"a":{"path":"/a","as_of_scan":1,"as_of":"TIME","other_path":"/b","other_as_of_scan":2,"other_as_of":"TIME","files":2,"bytes":13,"duplicate_files":1,"duplicate_bytes":4,"only_files":1,"only_bytes":9,"undetermined_files":0,"undetermined_bytes":0,"empty_files":0,"changed_folders":0,"objections":["1 file, 9 B nowhere under B"]}}}
+    {"side":"a","status":"only in A","size":9,"mtime":"TIME","path":"/a/gone.txt","reason":null}
+    ],"totals":{"safe_to_wipe":false,"a":{"path":"/a","as_of_scan":1,"as_of":"TIME","other_path":"/b","other_as_of_scan":2,"other_as_of":"TIME","files":2,"bytes":13,"duplicate_files":1,"duplicate_bytes":4,"only_files":1,"only_bytes":9,"unchecked_files":0,"unchecked_bytes":0,"empty_files":0,"changed_folders":0,"reasons":["1 file, 9 B not in B"]}}}
     "#);
 }
 
@@ -479,18 +477,18 @@ pub(crate) fn times_hidden(text: &str) -> String {
 fn bad_input_is_refused_in_one_sentence() {
     let env = scanned(equal());
     let line = env.run("diff a nowhere").refused(2);
-    assert!(line.contains("nowhere lies in no root"), "{line}");
+    assert!(line.contains("nowhere has not been scanned"), "{line}");
     let line = env.run("diff a b/none").refused(2);
-    assert!(line.contains("knows no folder"), "{line}");
+    assert!(line.contains("has not been scanned"), "{line}");
     env.file("elsewhere", "1");
     for (file, name) in [("a/one", "a/one"), ("elsewhere", "elsewhere")] {
         let line = env.run(&format!("diff {file} b")).refused(2);
-        let expected = "is a file: give the folder it lies in";
+        let expected = "is a file: give its folder";
         assert!(line.ends_with(&format!("{name} {expected}")), "{line}");
     }
     env.rename("a", "data/a");
     let line = env.run("unique a/one").refused(2);
-    assert!(line.contains("a/one is a file: give the folder"), "{line}");
+    assert!(line.contains("a/one is a file: give its folder"), "{line}");
     env.rename("data/a", "a");
     let line = env.run("diff a b --min-size 2 --max-size 1").refused(2);
     assert!(line.contains("--max-size"), "{line}");
@@ -533,7 +531,7 @@ fn a_scan_that_ignored_ctime_forbids_the_promise() {
     env.run("scan a b").ok();
     env.run("diff a b").code(1).says("--ignore-ctime");
     env.run("scan --rehash a b").ok();
-    env.run("diff a b").code(1).says("nowhere under B");
+    env.run("diff a b").code(1).says("not in B");
 }
 
 #[test]
@@ -553,10 +551,10 @@ fn a_copy_that_proves_nothing_is_undetermined_for_the_true_reason() {
         .rename("b/offline", "data/offline");
     let run = env.run("diff a b").code(1);
     for reason in [
-        "1 file: its copy under B changed since the scan\n",
-        "1 file: its copy under B is gone since the scan\n",
-        "1 file: its copy under B is offline\n",
-        "1 file: its copy under B was scanned less than 3 s after its last change: scan again\n",
+        "1 file: its copy in B changed since the scan\n",
+        "1 file: its copy in B is missing\n",
+        "1 file: its copy in B is offline\n",
+        "1 file: its copy in B was scanned less than 3 s after its last change: scan again\n",
     ] {
         assert!(run.out().contains(reason), "{reason}{}", run.describe());
     }

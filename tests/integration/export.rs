@@ -100,19 +100,19 @@ fn coverage_is_told_on_standard_error() {
     let run = env.run("export").ok();
     // All but the one of a size of its own.
     assert_eq!(lines(&run.stdout).len(), 19);
-    run.complains("digests for 19 of 20 files")
+    run.complains("hashes for 19 of 20 files")
         .complains("audit --baseline");
     env.run("scan --hash-all tree").ok();
     env.run("export")
         .ok()
-        .complains("digests for 20 of 20 files\n");
+        .complains("hashes for 20 of 20 files\n");
     env.run("-q export").ok().without_complaint();
     env.run("export tree/sub")
         .ok()
-        .complains("digests for 1 of 1 file\n");
+        .complains("hashes for 1 of 1 file\n");
     env.run("export --min-size 3")
         .ok()
-        .complains("digests for 1 of 1 file\n");
+        .complains("hashes for 1 of 1 file\n");
     assert_eq!(lines(&env.run("export --limit 3").ok().stdout).len(), 3);
 }
 
@@ -157,7 +157,7 @@ fn sums_of_another_algorithm_are_refused() {
     let line = env.run("export --format sha256sums").refused(2);
     assert_eq!(
         line,
-        "the digests of this catalog are blake3: expected --format b3sums, csv or jsonl, not \
+        "this catalog stores blake3 hashes: expected --format b3sums, csv or jsonl, not \
          sha256sums"
     );
     let run = env.run("export --format b3sums").ok();

@@ -449,7 +449,7 @@ fn a_scan_that_was_stopped_for_a_while_hangs_nowhere() {
     let fault = "pread64:delay_enter=7s:when=3";
     let line = "scan tree --workers 1 --item-timeout 4s --stall-warning 4s";
     let mut strace = Background::start(injecting(&env, "tree/slow", fault, line));
-    let hashes = || env.db().exists() && env.run("status").out().contains("in stage hash");
+    let hashes = || env.db().exists() && env.run("status").out().contains("while reading");
     assert!(strace.wait_until(hashes));
     // Time for the slow read to begin. It is still under way when the scan
     // goes on, but only for two seconds was the scan not stopped.
@@ -458,7 +458,7 @@ fn a_scan_that_was_stopped_for_a_while_hangs_nowhere() {
     rustix::process::kill_process(scan, Signal::STOP).unwrap();
     std::thread::sleep(Duration::from_secs(5));
     rustix::process::kill_process(scan, Signal::CONT).unwrap();
-    let run = strace.wait().ok().keeps_quiet_about("left behind");
+    let run = strace.wait().ok().keeps_quiet_about("abandoned");
     assert!(run.elapsed > Duration::from_secs(7), "{}", run.describe());
     assert!(!run.err().contains("no progress"), "{}", run.describe());
     assert_eq!(env.groups(), expected(&[&["tree/a", "tree/slow"]]));

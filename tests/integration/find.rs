@@ -10,10 +10,10 @@ use crate::env::{TestEnv, odd, skip};
 fn find(env: &TestEnv, what: &str) -> (String, Vec<PathBuf>) {
     let document = env.run(&format!("find {what} --format json")).json();
     let rows = document["files"].as_array().unwrap();
-    let found = rows.iter().filter(|row| row["answer"] == "found");
+    let found = rows.iter().filter(|row| row["status"] == "found");
     let paths = found.filter_map(|row| row["path"].as_str());
     (
-        rows[0]["answer"].as_str().unwrap().to_owned(),
+        rows[0]["status"].as_str().unwrap().to_owned(),
         paths.map(PathBuf::from).collect(),
     )
 }
@@ -31,8 +31,8 @@ fn places(env: &TestEnv, what: &str) -> Vec<(String, String, String)> {
     rows.map(|row| {
         (
             name(&row["path"]),
-            word(&row["answer"]),
-            word(&row["place"]),
+            word(&row["status"]),
+            word(&row["state"]),
         )
     })
     .collect()
@@ -94,13 +94,13 @@ fn a_partner_that_was_never_read_is_read_now() {
     assert_eq!(find(&env, "out/near"), no("not found"));
     assert_eq!(find(&env, "out/near-long"), no("not found"));
     env.rename("tree", "away");
-    assert_eq!(find(&env, "out/x"), no("undetermined"));
+    assert_eq!(find(&env, "out/x"), no("unchecked"));
     env.rename("away", "tree")
         .file("tree/alone", "a size of its new");
-    assert_eq!(find(&env, "out/x"), no("undetermined"));
+    assert_eq!(find(&env, "out/x"), no("unchecked"));
     let run = env.run("find out/x").code(1);
-    run.says("could be the same, which cannot be told (1 changed since the scan)")
-        .says("1 undetermined");
+    run.says("could be a copy (1 changed since the scan)")
+        .says("1 unchecked");
 }
 
 #[test]
@@ -124,10 +124,10 @@ fn places_that_are_no_longer_what_was_scanned_prove_nothing() {
     };
     let seen = [
         ("away/x", "found", "offline"),
-        ("tree/changed", "undetermined", "changed"),
-        ("tree/gone", "undetermined", "gone"),
-        ("tree/replaced", "undetermined", "changed"),
-        ("tree/touched", "undetermined", "changed"),
+        ("tree/changed", "unchecked", "changed"),
+        ("tree/gone", "unchecked", "missing"),
+        ("tree/replaced", "unchecked", "changed"),
+        ("tree/touched", "unchecked", "changed"),
         ("tree/well", "found", "as scanned"),
     ];
     let questions = ["out".to_owned(), format!("--digest {digest}")];
@@ -135,11 +135,11 @@ fn places_that_are_no_longer_what_was_scanned_prove_nothing() {
         assert_eq!(places(&env, what), expected(seen));
         env.run(&format!("find {what}"))
             .ok()
-            .says("found; 4 files more could be the same, which cannot be told (")
-            .says("(3 changed since the scan, 1 gone since the scan)\n")
+            .says("found; 4 more files could be copies (")
+            .says("(3 changed since the scan, 1 missing)\n")
             .says("away/x (offline)\n")
             .says("tree/changed (changed since the scan)\n")
-            .says("tree/gone (gone since the scan)\n")
+            .says("tree/gone (missing)\n")
             .says("tree/well\n");
     }
     env.remove("tree/well");
@@ -148,11 +148,11 @@ fn places_that_are_no_longer_what_was_scanned_prove_nothing() {
     }
     env.rename("data/away", "away").file("away/x", "content");
     for what in &questions {
-        assert_eq!(find(&env, what), no("undetermined"));
+        assert_eq!(find(&env, what), no("unchecked"));
         env.run(&format!("find {what}"))
             .code(1)
-            .says("undetermined: 6 files could be the same, which cannot be told (")
-            .says("0 found, 0 not found, 1 undetermined");
+            .says("unchecked: 6 files could be copies (")
+            .says("0 found, 0 not found, 1 unchecked");
     }
 }
 
@@ -203,7 +203,7 @@ fn a_catalogued_file_finds_itself_and_says_so() {
     assert_eq!(rows.len(), 2);
     env.run("find tree/x")
         .ok()
-        .says("tree/x: found, as this file only")
+        .says("tree/x: found, but only this file itself")
         .says("tree/y (this file)");
 }
 
@@ -268,23 +268,26 @@ fn digests_are_found_as_sha256sum_prints_them() {
         found(&env, &["tree/e"])
     );
     let line = env.run(&format!("find --digest {}", &abc[..11])).refused(2);
-    assert!(line.ends_with("or the first 12 and more of them"), "{line}");
-    assert_eq!(find(&env, "--digest 000000000000"), no("undetermined"));
+    assert!(line.ends_with("or at least the first 12 of them"), "{line}");
+    assert_eq!(find(&env, "--digest 000000000000"), no("unchecked"));
     let other = "00".repeat(32);
-    assert_eq!(find(&env, &format!("--digest {other}")), no("undetermined"));
+    assert_eq!(find(&env, &format!("--digest {other}")), no("unchecked"));
     env.run("scan --hash-all tree").ok();
     assert_eq!(find(&env, &format!("--digest {other}")), no("not found"));
     assert_eq!(find(&env, "--digest 000000000000"), no("not found"));
     for bad in ["abc".to_owned(), format!("{}g", &abc[1..]), "é".repeat(32)] {
         let line = env.run(&format!("find --digest {bad}")).refused(2);
         assert!(
-            line.contains("expected 64 hexadecimal digits, as sha256"),
+            line.contains("expected the 64 hexadecimal digits of a sha256 hash"),
             "{line}"
         );
     }
     env.run("scan --hash sha512 tree").ok();
     let line = env.run(&format!("find --digest {abc}")).refused(2);
-    assert!(line.contains("expected 128 hexadecimal digits"), "{line}");
+    assert!(
+        line.contains("expected the 128 hexadecimal digits"),
+        "{line}"
+    );
 }
 
 #[test]
@@ -299,7 +302,7 @@ fn a_beginning_of_several_digests_is_refused() {
                 WHERE name = x'63'";
     assert_eq!(db.execute(sql, []).unwrap(), 1);
     let line = env.run("find --digest ba7816bf8f01").refused(2);
-    assert!(line.contains("several digests begin so"), "{line}");
+    assert!(line.contains("more than one hash starts with it"), "{line}");
     env.run("find --digest ba7816bf8f01cf").ok();
 }
 
@@ -310,7 +313,7 @@ fn bad_input_is_refused_in_one_sentence() {
     let line = env.run("find nowhere").refused(2);
     assert!(line.contains("nowhere: No such file"), "{line}");
     let line = env.run("find tree").refused(2);
-    assert!(line.contains("tree: it is not a file"), "{line}");
+    assert!(line.contains("tree: not a file"), "{line}");
     env.run("find").code(2);
 }
 
@@ -335,27 +338,27 @@ fn what_cannot_be_read_is_undetermined_beside_the_other_answers() {
         .map(|row| {
             (
                 row["file"].as_str().unwrap(),
-                row["answer"].as_str().unwrap(),
+                row["status"].as_str().unwrap(),
             )
         })
         .collect();
     let expected = [
         ("out/x", "found"),
         ("out/x", "found"),
-        ("out/locked", "undetermined"),
+        ("out/locked", "unchecked"),
         ("out/y", "not found"),
     ];
     assert_eq!(answers, expected);
     let reason = document["files"][2]["reason"].as_str().unwrap();
     assert!(reason.contains("Permission denied"), "{reason}");
     assert_eq!(document["totals"]["asked"], 3);
-    assert_eq!(document["totals"]["undetermined"], 1);
+    assert_eq!(document["totals"]["unchecked"], 1);
     let Some(run) = env.run_unprivileged(&format!("find {asked}")) else {
         unreachable!("it was possible before");
     };
     run.code(3)
-        .says("out/locked: undetermined: cannot be read: Permission denied")
-        .says("1 found, 1 not found, 1 undetermined");
+        .says("out/locked: unchecked: cannot read it: Permission denied")
+        .says("1 found, 1 not found, 1 unchecked");
     env.run_unprivileged(&format!("find {asked} --format csv"))
         .unwrap()
         .code(3)
@@ -372,14 +375,14 @@ fn a_file_that_is_not_there_does_not_keep_others_from_being_answered() {
     let run = env.run("find nowhere out/x tree --format json").code(2);
     let run = run
         .complains("nowhere: No such file")
-        .complains("tree: it is not a file");
+        .complains("tree: not a file");
     let document = run.json();
     let rows = document["files"].as_array().unwrap();
     let answers: Vec<_> = rows
         .iter()
-        .map(|row| row["answer"].as_str().unwrap())
+        .map(|row| row["status"].as_str().unwrap())
         .collect();
-    assert_eq!(answers, ["undetermined", "found", "undetermined"]);
+    assert_eq!(answers, ["unchecked", "found", "unchecked"]);
     assert_eq!(document["totals"]["found"], 1);
 }
 

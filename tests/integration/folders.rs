@@ -99,7 +99,7 @@ fn identical_folders_as_json() {
     {"bytes":6000,"files":4,"folders":2,"paths":[
     {"path":"/tree/backup/2024"},
     {"path":"/tree/photos/2024"}],"reclaimable":6000,"same_files":[]}],"kind":"identical","not_compared":{"exclude":[],"larger_than":null,"left_out_by_scans":false,"other_extensions_than":[],"smaller_than":null},
-    "same_names":false,"schema":1,"totals":{"folders":4,"groups":2,"linked_groups":1,"reclaimable":15000,"undetermined":{"filtered":0,"folders":0,"not_listed":0,"with_undetermined_files":0,"with_unreadable_paths":0}},
+    "same_names":false,"schema":1,"totals":{"folders":4,"groups":2,"linked_groups":1,"reclaimable":15000,"unchecked":{"filtered":0,"folders":0,"not_listed":0,"with_unchecked_files":0,"with_unreadable_paths":0}},
     "unfinished_scans":0}
     "#);
 }
@@ -108,11 +108,11 @@ fn identical_folders_as_json() {
 fn similar_folders_as_a_table() {
     let env = known_overlaps();
     insta::assert_snapshot!(plain(&env, "folders --similar --detail"), @"
-    100 % alike      8.8 KiB in both     2 of 2 contents
+    100 % similar      8.8 KiB in both     2 of 2 contents
         /tree/music
         /tree/old
 
-    60.0 % alike     5.9 KiB in both     3 of 5 contents
+    60.0 % similar     5.9 KiB in both     3 of 5 contents
         /tree/backup
             75.0 % of it is in the other; 1 file only here, 5 B
         /tree/photos
@@ -121,11 +121,11 @@ fn similar_folders_as_a_table() {
             notes.txt
                 2022-01-08 00:00, 5 B  |  2024-10-04 00:00, 11 B
 
-    100 % alike      600 B in both       1 of 1 content
+    100 % similar      600 B in both       1 of 1 content
         /tree/linked
         /tree/links
 
-    3 pairs at least 50 % alike, by number of contents
+    3 pairs at least 50 % similar, by number of distinct files
     as of scan 1
     ");
     for percent in [50, 60, 61, 100] {
@@ -141,20 +141,20 @@ fn similar_folders_as_json() {
     {"as_of":{"finished_at":"then","scan":1},
     "by":"count","generated_at":"now","kind":"similar","not_compared":{"exclude":[],"larger_than":null,"left_out_by_scans":false,"other_extensions_than":[],"smaller_than":null},
     "pairs":[
-    {"bytes_in_both":9000,"bytes_in_either":9000,"contents_in_both":2,"contents_in_either":2,"differences":{"changed":[],"only_left":[],"only_right":[]},
-    "left":{"bytes":9000,"contained":100.0,"content_bytes":9000,"contents":2,"files":2,"gaps":[],"only_bytes":0,"only_content_bytes":0,"only_contents":0,"only_files":0,"path":"/tree/music","undetermined_files":0},
-    "right":{"bytes":9000,"contained":100.0,"content_bytes":9000,"contents":2,"files":2,"gaps":[],"only_bytes":0,"only_content_bytes":0,"only_contents":0,"only_files":0,"path":"/tree/old","undetermined_files":0},
+    {"bytes_in_both":9000,"bytes_in_either":9000,"distinct_files_in_both":2,"distinct_files_in_either":2,"differences":{"changed":[],"only_left":[],"only_right":[]},
+    "left":{"bytes":9000,"contained":100.0,"content_bytes":9000,"contents":2,"files":2,"gaps":[],"only_bytes":0,"only_content_bytes":0,"only_contents":0,"only_files":0,"path":"/tree/music","unchecked_files":0},
+    "right":{"bytes":9000,"contained":100.0,"content_bytes":9000,"contents":2,"files":2,"gaps":[],"only_bytes":0,"only_content_bytes":0,"only_contents":0,"only_files":0,"path":"/tree/old","unchecked_files":0},
     "similarity":100.0},
-    {"bytes_in_both":6000,"bytes_in_either":6016,"contents_in_both":3,"contents_in_either":5,"differences":{"changed":[
+    {"bytes_in_both":6000,"bytes_in_either":6016,"distinct_files_in_both":3,"distinct_files_in_either":5,"differences":{"changed":[
     {"left":{"mtime":"2022-01-08T00:00:00.000000000Z","size":5},
     "path":"notes.txt","right":{"mtime":"2024-10-04T00:00:00.000000000Z","size":11}}],"only_left":[],"only_right":[]},
-    "left":{"bytes":6005,"contained":75.0,"content_bytes":6005,"contents":4,"files":4,"gaps":[],"only_bytes":5,"only_content_bytes":5,"only_contents":1,"only_files":1,"path":"/tree/backup","undetermined_files":0},
-    "right":{"bytes":6011,"contained":75.0,"content_bytes":6011,"contents":4,"files":4,"gaps":[],"only_bytes":11,"only_content_bytes":11,"only_contents":1,"only_files":1,"path":"/tree/photos","undetermined_files":0},
+    "left":{"bytes":6005,"contained":75.0,"content_bytes":6005,"contents":4,"files":4,"gaps":[],"only_bytes":5,"only_content_bytes":5,"only_contents":1,"only_files":1,"path":"/tree/backup","unchecked_files":0},
+    "right":{"bytes":6011,"contained":75.0,"content_bytes":6011,"contents":4,"files":4,"gaps":[],"only_bytes":11,"only_content_bytes":11,"only_contents":1,"only_files":1,"path":"/tree/photos","unchecked_files":0},
     "similarity":60.0},
-    {"bytes_in_both":600,"bytes_in_either":600,"contents_in_both":1,"contents_in_either":1,"differences":{"changed":[],"only_left":[],"only_right":[]},
-    "left":{"bytes":600,"contained":100.0,"content_bytes":600,"contents":1,"files":1,"gaps":[],"only_bytes":0,"only_content_bytes":0,"only_contents":0,"only_files":0,"path":"/tree/linked","undetermined_files":0},
-    "right":{"bytes":600,"contained":100.0,"content_bytes":600,"contents":1,"files":1,"gaps":[],"only_bytes":0,"only_content_bytes":0,"only_contents":0,"only_files":0,"path":"/tree/links","undetermined_files":0},
-    "similarity":100.0}],"schema":1,"threshold":60,"totals":{"complete":true,"crowded_folders":0,"pairs":3,"undetermined":{"filtered":0,"folders":0,"not_listed":0,"with_undetermined_files":0,"with_unreadable_paths":0}},
+    {"bytes_in_both":600,"bytes_in_either":600,"distinct_files_in_both":1,"distinct_files_in_either":1,"differences":{"changed":[],"only_left":[],"only_right":[]},
+    "left":{"bytes":600,"contained":100.0,"content_bytes":600,"contents":1,"files":1,"gaps":[],"only_bytes":0,"only_content_bytes":0,"only_contents":0,"only_files":0,"path":"/tree/linked","unchecked_files":0},
+    "right":{"bytes":600,"contained":100.0,"content_bytes":600,"contents":1,"files":1,"gaps":[],"only_bytes":0,"only_content_bytes":0,"only_contents":0,"only_files":0,"path":"/tree/links","unchecked_files":0},
+    "similarity":100.0}],"schema":1,"threshold":60,"totals":{"complete":true,"crowded_folders":0,"pairs":3,"unchecked":{"filtered":0,"folders":0,"not_listed":0,"with_unchecked_files":0,"with_unreadable_paths":0}},
     "unfinished_scans":0}
     "#);
 }
@@ -173,7 +173,7 @@ fn bytes_only_here_are_those_of_the_files_only_here() {
     env.run("scan tree").ok();
     env.run("folders --similar")
         .ok()
-        .says("66.7 % of it is in the other; 3 files only here, 29.3 KiB");
+        .says("66.7 % of it is also in the other; 3 files only here, 29.3 KiB");
     let left = json(&env, "--similar")["pairs"][0]["left"].clone();
     assert_eq!(left["only_bytes"], 30_000);
     assert_eq!(left["only_content_bytes"], 10_000);
@@ -200,14 +200,14 @@ fn another_path_of_the_folder_to_keep_is_not_offered() {
     };
     let run = run
         .ok()
-        .complains("frees 14.6 KiB     2 folders    2 files, 14.6 KiB each");
+        .complains("14.6 KiB reclaimable    2 folders    2 files, 14.6 KiB each");
     let document = run.json();
     assert_eq!(groups(&document, &env.path("tree")), [vec!["a", "c"]]);
     let same = &document["groups"][0]["same_files"];
     assert_eq!(exact_path(&same[0]), env.path("tree/b"));
     assert_eq!(document["totals"]["folders"], 2);
     assert_eq!(document["totals"]["linked_groups"], 0);
-    run.complains("the first's very files by other names, no copy of them:\n");
+    run.complains("same files as the first (hard links or mounts), not copies:\n");
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn a_path_limits_the_answer_to_what_has_a_part_below_it() {
     );
     let refused = env.run("folders tree/music/x.mp3").refused(2);
     assert!(
-        refused.ends_with("x.mp3 is a file: give the folder it lies in"),
+        refused.ends_with("x.mp3 is a file: give its folder"),
         "{refused}"
     );
     env.run("folders home").refused(2);
@@ -343,7 +343,7 @@ fn differences_as_csv() {
 }
 
 const DIFFERENCE_COLUMNS: &str = "pair,left,left_b64,right,right_b64,difference,path,path_b64,\
-    left_size,left_mtime,right_size,right_mtime,undetermined,as_of_scan";
+    left_size,left_mtime,right_size,right_mtime,unchecked,as_of_scan";
 
 #[test]
 fn bad_values_are_named() {
@@ -360,7 +360,7 @@ fn bad_values_are_named() {
         ("folders --similar=-1", "invalid value '-1'"),
         (
             "folders --min-size 2k --max-size 1k",
-            "invalid value '1.0 KiB' from --max-size",
+            "invalid value '1.0 KiB' for --max-size",
         ),
     ] {
         let refused = env.run(line).refused(2);
@@ -390,11 +390,11 @@ fn what_cannot_be_read_is_never_called_identical() {
     let found = json(&env, "");
     assert_eq!(groups(&found, &env.path("tree")), [vec!["a", "c"]]);
     // The folder itself, and the one above it.
-    assert_eq!(found["totals"]["undetermined"]["folders"], 2);
-    assert_eq!(found["totals"]["undetermined"]["with_unreadable_paths"], 2);
+    assert_eq!(found["totals"]["unchecked"]["folders"], 2);
+    assert_eq!(found["totals"]["unchecked"]["with_unreadable_paths"], 2);
     env.run("folders")
         .ok()
-        .says("2 folders are undetermined: neither known duplicate nor known unique");
+        .says("2 folders unchecked (could be duplicates; not fully read yet)");
     // One of three contents is in both: the locked one counts as different.
     let pairs = json(&env, "--similar 50 tree/b");
     assert_eq!(pairs["totals"]["pairs"], 0);
@@ -402,10 +402,10 @@ fn what_cannot_be_read_is_never_called_identical() {
     env.run_unprivileged("scan tree").unwrap().code(1);
     let pairs = json(&env, "--similar 50 tree/b");
     assert_eq!(pairs["pairs"][0]["similarity"], 50.0);
-    assert_eq!(pairs["pairs"][0]["right"]["undetermined_files"], 1);
+    assert_eq!(pairs["pairs"][0]["right"]["unchecked_files"], 1);
     env.run("folders --similar")
         .ok()
-        .says("1 file undetermined, counted as different");
+        .says("1 file unchecked, counted as different");
 }
 
 /// Both sides of a doubt are in doubt: the files that were not read, and those
@@ -422,23 +422,23 @@ fn what_may_equal_something_offline_is_undetermined() {
     }
     env.rename("a", "away").run("scan b").ok();
     let unique = env.run("unique --format json").ok().json();
-    assert_eq!(unique["totals"]["undetermined_files"], 6, "{unique}");
+    assert_eq!(unique["totals"]["unchecked_files"], 6, "{unique}");
     let identical = json(&env, "");
     assert_eq!(
         groups(&identical, Path::new("/")),
         Vec::<Vec<String>>::new()
     );
-    let reasons = &identical["totals"]["undetermined"];
+    let reasons = &identical["totals"]["unchecked"];
     assert_eq!(reasons["folders"], 2);
-    assert_eq!(reasons["with_undetermined_files"], 2);
-    env.run("folders").ok().says("2 folders are undetermined");
+    assert_eq!(reasons["with_unchecked_files"], 2);
+    env.run("folders").ok().says("2 folders unchecked");
     let similar = json(&env, "--similar");
     assert_eq!(similar["totals"]["pairs"], 0);
-    assert_eq!(similar["totals"]["undetermined"]["folders"], 2);
+    assert_eq!(similar["totals"]["unchecked"]["folders"], 2);
     env.run("folders --similar")
         .ok()
-        .says("2 folders are undetermined: they may have more in common with others than is known")
-        .says("2 with undetermined files");
+        .says("2 folders unchecked (may have more in common than shown)")
+        .says("2 with unchecked files");
     // A copy that is known is known, whatever the third one is.
     for name in ["1", "2", "3"] {
         env.copy(format!("b/{name}"), format!("c/{name}"));
@@ -446,11 +446,11 @@ fn what_may_equal_something_offline_is_undetermined() {
     env.run("scan c").ok();
     let found = json(&env, "");
     assert_eq!(groups(&found, &env.path("")), [vec!["b", "c"]]);
-    assert_eq!(found["totals"]["undetermined"]["folders"], 1);
+    assert_eq!(found["totals"]["unchecked"]["folders"], 1);
     env.rename("away", "a").run("scan a b c").ok();
     let found = json(&env, "");
     assert_eq!(groups(&found, &env.path("")), [vec!["a", "b", "c"]]);
-    assert_eq!(found["totals"]["undetermined"]["folders"], 0);
+    assert_eq!(found["totals"]["unchecked"]["folders"], 0);
 }
 
 #[test]
@@ -464,10 +464,10 @@ fn what_a_scan_left_out_is_not_passed_off_as_absent() {
     let tree = env.path("tree");
     let found = json(&env, "");
     assert_eq!(groups(&found, &tree), Vec::<Vec<String>>::new());
-    assert_eq!(found["totals"]["undetermined"]["filtered"], 3);
+    assert_eq!(found["totals"]["unchecked"]["filtered"], 3);
     env.run("folders")
         .ok()
-        .says("3 scanned with filters, which may hide files: --as-scanned ignores that\n");
+        .says("3 scanned with filters that may hide files (--as-scanned compares them)\n");
     for options in ["--as-scanned", "--exclude *.tmp"] {
         assert_eq!(
             groups(&json(&env, options), &tree),
@@ -478,7 +478,7 @@ fn what_a_scan_left_out_is_not_passed_off_as_absent() {
     env.run("scan tree").ok();
     let found = json(&env, "");
     assert_eq!(groups(&found, &tree), Vec::<Vec<String>>::new());
-    assert_eq!(found["totals"]["undetermined"]["folders"], 0);
+    assert_eq!(found["totals"]["unchecked"]["folders"], 0);
 }
 
 #[test]
@@ -508,7 +508,7 @@ fn an_empty_catalog_and_none_at_all() {
     env.run("folders").ok().says("no duplicate folders found");
     env.run("folders --similar 75")
         .ok()
-        .says("no folders are 75 % alike or more");
+        .says("no folders are at least 75 % similar");
 }
 
 fn relative(entry: &Value, base: &Path) -> String {

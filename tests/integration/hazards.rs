@@ -181,7 +181,7 @@ fn folders_that_changed_their_kind_since_the_stop_are_no_errors() {
     }
     env.run("resume").ok();
     assert_eq!(removed(&env), 30);
-    env.run("resume").ok().says("no unfinished scan");
+    env.run("resume").ok().says("nothing to resume");
 }
 
 #[test]

@@ -58,17 +58,17 @@ fn what_came_and_went_is_what_two_walks_differ_in() {
             let (before, after) = (&walks[from], &walks[to]);
             let appeared: BTreeSet<_> = after.difference(before).cloned().collect();
             let vanished: BTreeSet<_> = before.difference(after).cloned().collect();
-            assert_eq!(changed(&env, &line, "appeared"), appeared, "{line}");
-            assert_eq!(changed(&env, &line, "vanished"), vanished, "{line}");
+            assert_eq!(changed(&env, &line, "added"), appeared, "{line}");
+            assert_eq!(changed(&env, &line, "deleted"), vanished, "{line}");
         }
     }
-    let gone = changed(&env, "tree/d --between 1 3", "vanished");
+    let gone = changed(&env, "tree/d --between 1 3", "deleted");
     assert_eq!(
         gone,
         BTreeSet::from([env.path("tree/d/b"), env.path("tree/d/c")])
     );
     assert_eq!(
-        changed(&env, "--between 1 3 --min-size 3", "vanished").len(),
+        changed(&env, "--between 1 3 --min-size 3", "deleted").len(),
         1
     );
 }
@@ -90,10 +90,10 @@ fn a_file_that_came_back_was_gone_in_between() {
         .run("scan tree")
         .ok();
     let both = BTreeSet::from([env.path("tree/a"), env.path("tree/d/b")]);
-    assert_eq!(changed(&env, "--between 2 3", "vanished"), both);
-    assert_eq!(changed(&env, "--between 3 4", "appeared"), both);
-    assert_eq!(changed(&env, "--between 2 4", "vanished"), BTreeSet::new());
-    assert_eq!(changed(&env, "--between 2 4", "appeared"), BTreeSet::new());
+    assert_eq!(changed(&env, "--between 2 3", "deleted"), both);
+    assert_eq!(changed(&env, "--between 3 4", "added"), both);
+    assert_eq!(changed(&env, "--between 2 4", "deleted"), BTreeSet::new());
+    assert_eq!(changed(&env, "--between 2 4", "added"), BTreeSet::new());
 }
 
 #[test]
@@ -115,9 +115,9 @@ fn scans_show_the_growth_of_duplicates() {
     // Newest first; five bytes a copy beyond the first.
     assert_eq!(column("scan"), [4, 3, 2, 1]);
     assert_eq!(column("reclaimable"), [5, 10, 5, 0]);
-    assert_eq!(column("growth"), [-5, 5, 5, -99]);
+    assert_eq!(column("reclaimable_change"), [-5, 5, 5, -99]);
     assert_eq!(column("added"), [0, 1, 1, 1]);
-    assert_eq!(column("removed"), [1, 0, 0, 0]);
+    assert_eq!(column("deleted"), [1, 0, 0, 0]);
     assert_eq!(column("files"), [1, 1, 2, 1]);
     assert_eq!(document["totals"]["first_reclaimable"], 0);
     assert_eq!(document["totals"]["last_reclaimable"], 5);
@@ -173,12 +173,9 @@ fn scans_that_do_not_exist_are_refused() {
     let env = TestEnv::new();
     env.file("tree/a", "a").run("scan tree").ok();
     let line = env.run("history --between 0 7").refused(2);
-    assert!(
-        line.contains("there is no scan 7: the newest is 1"),
-        "{line}"
-    );
+    assert!(line.contains("no scan 7: the newest is 1"), "{line}");
     let line = env.run("history --between 1 1").refused(2);
-    assert!(line.contains("must be the larger"), "{line}");
+    assert!(line.contains("expected the older scan first"), "{line}");
     let line = env.run("history --between x 1").refused(2);
     assert!(line.contains("expected a whole number"), "{line}");
 }
@@ -194,15 +191,15 @@ fn exact_bytes_are_told_everywhere() {
     let column = |line: &str, text: &str| line.find(text).map(|at| at + text.len());
     let out = table.out();
     let lines: Vec<_> = out.lines().collect();
-    let ends = column(lines[0], "FREES");
+    let ends = column(lines[0], "RECLAIMABLE");
     assert!(ends.is_some());
     assert_eq!(column(lines[2], "246,912"), ends, "{out}");
     assert_eq!(column(lines[3], "123,456"), ends, "{out}");
     env.run("history --bytes --between 1 2")
         .ok()
-        .says("1 file, 123,456 B appeared, 0 files, 0 B vanished");
-    env.run("audit --bytes").ok().says("370,368 B, still what");
+        .says("1 file, 123,456 B added, 0 files, 0 B deleted");
+    env.run("audit --bytes").ok().says("370,368 B OK");
     env.run("unique --bytes --copies-under 9")
         .ok()
-        .says("370,368 B in fewer than 9 copies");
+        .says("370,368 B with fewer than 9 copies");
 }

@@ -94,7 +94,7 @@ fn full_durability_scans_the_same() {
     assert_eq!(env.groups().len(), 1);
     let message = env.run("scan tree --durability most").refused(2);
     assert!(
-        message.contains("'most' from --durability: expected normal or full"),
+        message.contains("'most' for --durability: expected normal or full"),
         "{message}"
     );
 }

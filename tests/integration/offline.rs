@@ -19,7 +19,7 @@ fn two_roots() -> TestEnv {
 
 /// That the sentence about `gone` is the only one, and all else was done.
 fn did_the_rest(env: &TestEnv, run: Run) {
-    let run = run.code(3).says("1 root was offline and not scanned");
+    let run = run.code(3).says("1 root offline and not scanned");
     let gone = env.path("gone").display().to_string();
     let named = run
         .err()

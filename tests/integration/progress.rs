@@ -83,7 +83,7 @@ fn an_audit_shows_what_it_reads() {
     env.run(&line)
         .ok()
         .complains(": auditing, ")
-        .complains(" of 16 files, 0 rotten");
+        .complains(" of 16 files, 0 corrupted");
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn ctrl_c_leaves_nothing_of_the_display() {
         for gone in ["Reading", "Listed", "busy", "^C", "…"] {
             assert!(!text.contains(gone), "{gone} in {text}");
         }
-        assert!(text.contains("Interrupted; everything"), "{text}");
+        assert!(text.contains("Interrupted; progress"), "{text}");
     }
 }
 

@@ -74,5 +74,5 @@ fn nothing_to_purge_is_fine() {
     env.file("tree/a", "x");
     env.run("scan tree").ok();
     env.run("purge").ok();
-    env.run("purge").ok().says("there is nothing to purge\n");
+    env.run("purge").ok().says("nothing to purge\n");
 }

@@ -66,7 +66,7 @@ fn json_follows_its_schema() {
         (&group["copies"], &group["reclaimable"]),
         (&2.into(), &9_000.into())
     );
-    assert!(group["verified"].is_boolean());
+    assert!(group["comparison"].is_string());
     let file = &group["files"][1];
     assert_eq!(file["path"], env.path("tree/mid.bin").to_str().unwrap());
     assert_eq!(file["root"], env.path("tree").to_str().unwrap());
@@ -80,7 +80,7 @@ fn json_follows_its_schema() {
     assert_eq!(totals["groups"], 3);
     assert_eq!(totals["copies"], 8);
     assert_eq!(totals["reclaimable"], 50_000 + 9_000 + 60);
-    assert_eq!(totals["undetermined"], 0);
+    assert_eq!(totals["unchecked"], 0);
 }
 
 #[test]
@@ -310,15 +310,15 @@ fn check_leaves_out_what_changed() {
     assert_eq!(env.groups_of("--check"), expected(&[MID, left]));
     // What is left out, and how far it was looked, is said.
     let check = env.run("report --check --format csv").ok();
-    let check = check.complains("--check left out 3 copies: gone or changed since the scan");
+    let check = check.complains("--check skipped 3 copies: missing or changed since the scan");
     assert!(!check.err().contains("--limit"), "{}", check.err());
     env.run("report --check --limit 1 --format json")
         .ok()
-        .complains("--limit ended the check: further groups were not looked at, nor counted");
+        .complains("--limit reached: further groups were neither checked nor counted");
     env.rename("other", "away");
     env.run("report --check")
         .ok()
-        .complains("--check left out 1 copy: offline");
+        .complains("--check skipped 1 copy: offline");
 }
 
 #[test]
@@ -333,7 +333,7 @@ fn a_limit_is_said_where_the_format_has_no_totals() {
     }
     env.run("export --limit 1")
         .ok()
-        .complains("showing 1 of 11 digests");
+        .complains("showing 1 of 11 hashes");
 }
 
 #[test]
@@ -349,7 +349,7 @@ fn a_path_that_the_catalog_does_not_know_is_refused() {
         let message = env
             .run_args(line.iter().chain(&["tree/no where"]))
             .refused(2);
-        let expected = format!("the catalog knows no folder {nowhere}: scan it with `dupescan");
+        let expected = format!("{nowhere} has not been scanned: scan it with `dupescan");
         assert!(message.contains(&expected), "{line:?}: {message}");
         // To be pasted: with the catalog that was asked, and quoted.
         assert!(message.contains("--db "), "{message}");

@@ -272,14 +272,14 @@ fn a_partner_that_is_gone_without_a_scan_is_undetermined_or_left_out() {
     assert_eq!(env.groups(), expected(&[]));
     let report = env.report("");
     assert!(
-        report["totals"]["undetermined"].as_u64().unwrap() >= 1,
+        report["totals"]["unchecked"].as_u64().unwrap() >= 1,
         "{report}"
     );
     // It comes back, and the answer with it.
     env.rename("elsewhere", "tree");
     env.run("scan tree other").ok();
     assert_eq!(env.groups(), expected(&[&["other/b", "tree/a"]]));
-    assert_eq!(env.report("")["totals"]["undetermined"], 0);
+    assert_eq!(env.report("")["totals"]["unchecked"], 0);
 }
 
 #[test]
@@ -511,15 +511,15 @@ fn the_summary_says_how_much_is_duplicate_and_what_to_look_at_next() {
     // 8 of 8 + 8 + 17 + 23 bytes.
     env.run("scan tree")
         .ok()
-        .says("keeping one of each frees 8 B\n  14 % of what was scanned\n")
+        .says("8 B reclaimable\n  14 % of everything scanned\n")
         .says("All groups: dupescan --db ")
-        .keeps_quiet_about("Folders that hold the same");
+        .keeps_quiet_about("Duplicate folders");
     // A folder of nothing but copies.
     env.copy("tree/a/x", "tree/c/x")
         .copy("tree/a/alone", "tree/c/alone")
         .file("tree/c/empty", "");
     let run = env.run("scan tree").ok();
-    let run = run.says("Folders that hold the same: dupescan --db ");
+    let run = run.says("Duplicate folders: dupescan --db ");
     assert!(run.out().trim_end().ends_with("catalog.db folders"));
     env.file("more/z", "12345678").run("scan more").ok();
     // 24 + 23 of 56 + 31 + 8 bytes.

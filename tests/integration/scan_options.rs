@@ -180,7 +180,7 @@ fn mode_folders_lists_and_opens_nothing() {
     assert!(opened.is_empty(), "{opened:?}");
     assert_eq!(listed(&env), names(&["a", "a.copy"]));
     assert_eq!(env.groups(), expected(&[]));
-    assert_eq!(env.report("")["totals"]["undetermined"], 2);
+    assert_eq!(env.report("")["totals"]["unchecked"], 2);
 }
 
 #[test]

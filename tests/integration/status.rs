@@ -57,7 +57,7 @@ fn an_interrupted_scan_is_unfinished_work() {
     assert!(scan.wait_until(|| env.db().exists() && env.run("status").out().contains("running")));
     let process = format!("process {} (dupescan scan)", scan.id());
     let status = env.run("status").ok().says(&format!("in use by {process}"));
-    assert!(!status.out().contains("go on with"), "{}", status.out());
+    assert!(!status.out().contains("resume with"), "{}", status.out());
     let status = env.run("status --format json").ok().json();
     assert_eq!(status["catalog"]["in_use_by"], process);
     scan.signal(rustix::process::Signal::INT);
@@ -121,7 +121,7 @@ fn a_scan_stopped_while_reading_says_how_many_bytes_are_left() {
     assert!(found["age_seconds"].is_u64());
     env.run("status")
         .ok()
-        .says("interrupted in stage hash, 66 % done: 390.6 KiB of 585.9 KiB");
+        .says("interrupted while reading, 66 % done: 390.6 KiB of 585.9 KiB");
     env.run("resume").ok();
     assert!(!env.run("status").ok().out().contains("% done"));
 }

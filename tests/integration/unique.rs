@@ -35,7 +35,7 @@ fn oracle(env: &TestEnv, root: &str, under: usize) -> BTreeSet<BTreeSet<PathBuf>
 
 fn rows(document: &Value, answer: &str) -> Vec<PathBuf> {
     let rows = document["files"].as_array().unwrap().iter();
-    rows.filter(|row| row["answer"] == answer)
+    rows.filter(|row| row["status"] == answer)
         .map(|row| PathBuf::from(row["path"].as_str().unwrap()))
         .collect()
 }
@@ -79,7 +79,7 @@ fn every_count_of_copies_is_the_oracles() {
             .sum();
         assert_eq!(document["totals"]["files"], expected.len() as u64);
         assert_eq!(document["totals"]["bytes"], bytes);
-        assert_eq!(document["totals"]["undetermined_files"], 0);
+        assert_eq!(document["totals"]["unchecked_files"], 0);
     }
 }
 
@@ -115,14 +115,12 @@ fn what_was_not_read_is_undetermined_unless_its_size_is_its_own() {
         rows(&document, "unique"),
         [env.path("tree/big"), env.path("tree/own size")]
     );
-    assert_eq!(document["totals"]["undetermined_files"], 7);
+    assert_eq!(document["totals"]["unchecked_files"], 7);
     assert_eq!(
-        document["totals"]["undetermined_bytes"],
+        document["totals"]["unchecked_bytes"],
         5 + 5 + 4 + 4 + 60_000
     );
-    env.run("unique")
-        .ok()
-        .says("7 files, 58.6 KiB undetermined");
+    env.run("unique").ok().says("7 files, 58.6 KiB unchecked");
 }
 
 #[test]
@@ -132,7 +130,7 @@ fn an_offline_partner_leaves_a_file_undetermined() {
     env.rename("one", "away").file("two/y", "abcd");
     env.run("scan two").ok();
     let document = env.run("unique two --format json").ok().json();
-    assert_eq!(rows(&document, "undetermined"), [env.path("two/y")]);
+    assert_eq!(rows(&document, "unchecked"), [env.path("two/y")]);
     env.rename("away", "one").run("scan one").ok();
     let document = env.run("unique two --format json").ok().json();
     assert_eq!(rows(&document, "unique"), [env.path("two/y")]);
@@ -150,7 +148,7 @@ fn an_unreadable_partner_leaves_a_file_undetermined() {
     run.code(1);
     let document = env.run("unique --format json").ok().json();
     assert_eq!(document["totals"]["files"], 0);
-    assert_eq!(document["totals"]["undetermined_files"], 2);
+    assert_eq!(document["totals"]["unchecked_files"], 2);
 }
 
 #[test]
@@ -187,8 +185,8 @@ fn the_answer_looks_like_this() {
     ");
     insta::assert_snapshot!(shown("unique --format json --max-size 7"), @r#"
     {"schema":1,"generated_at":"TIME","as_of":{"scan":1,"finished_at":"TIME"},"files":[
-    {"answer":"unique","copies":1,"size":7,"mtime":"TIME","path":"/tree/once","names":1,"digest":null}
-    ],"totals":{"copies_under":2,"files":1,"bytes":7,"undetermined_files":0,"undetermined_bytes":0}}
+    {"status":"unique","copies":1,"size":7,"mtime":"TIME","path":"/tree/once","names":1,"digest":null}
+    ],"totals":{"copies_under":2,"files":1,"bytes":7,"unchecked_files":0,"unchecked_bytes":0}}
     "#);
     let csv = shown("unique --format csv --min-size 11");
     assert!(csv.starts_with("answer,copies,size,mtime,path,path_b64,names,digest,as_of_scan\n"));

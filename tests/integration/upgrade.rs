@@ -36,7 +36,7 @@ fn files_that_have_no_probe_any_more_keep_their_digests() {
     env.run("scan tree").ok();
     make_old(&env);
     let hint = env.run("report").code(3).err();
-    assert!(hint.contains("brings it up to date"), "{hint}");
+    assert!(hint.contains("upgrade it with"), "{hint}");
     let rescan = json_stats(&env, "scan tree --stats json");
     assert_eq!(rescan["bytes_read"], 40_000, "those without a digest");
     assert_eq!(

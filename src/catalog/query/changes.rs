@@ -83,13 +83,13 @@ mod tests {
         bed.remove("/r", &[], &["a"]);
         bed.scan("/r", &[file("a", 1, 1)]);
         let nothing = [""; 0];
-        assert_eq!(changes(&bed, 1, 2), ["vanished /r/a"]);
+        assert_eq!(changes(&bed, 1, 2), ["deleted /r/a"]);
         assert_eq!(changes(&bed, 2, 3), nothing);
-        assert_eq!(changes(&bed, 1, 3), ["vanished /r/a"]);
-        assert_eq!(changes(&bed, 3, 4), ["appeared /r/a"]);
+        assert_eq!(changes(&bed, 1, 3), ["deleted /r/a"]);
+        assert_eq!(changes(&bed, 3, 4), ["added /r/a"]);
         assert_eq!(changes(&bed, 1, 4), nothing);
-        assert_eq!(changes(&bed, 4, 5), ["vanished /r/a"]);
-        assert_eq!(changes(&bed, 2, 6), ["appeared /r/a"]);
+        assert_eq!(changes(&bed, 4, 5), ["deleted /r/a"]);
+        assert_eq!(changes(&bed, 2, 6), ["added /r/a"]);
         assert_eq!(bed.count("absences"), 2);
         assert_eq!(bed.reader().verify().unwrap(), []);
         // What was gone is what a purge forgets.
@@ -112,22 +112,14 @@ mod tests {
         bed.scan("/r", &[file("comes", 4, 4), file("visits", 5, 5)]);
         bed.remove("/r", &["d"], &["goes", "visits"]);
         let changes = |from, until| changes(&bed, from, until);
-        let all = [
-            "appeared /r/comes",
-            "vanished /r/goes",
-            "vanished /r/d/goes",
-        ];
+        let all = ["added /r/comes", "deleted /r/goes", "deleted /r/d/goes"];
         assert_eq!(changes(1, 3), all);
-        assert_eq!(changes(1, 2), ["appeared /r/comes", "appeared /r/visits"]);
+        assert_eq!(changes(1, 2), ["added /r/comes", "added /r/visits"]);
         assert_eq!(
             changes(2, 3),
-            [
-                "vanished /r/goes",
-                "vanished /r/visits",
-                "vanished /r/d/goes"
-            ]
+            ["deleted /r/goes", "deleted /r/visits", "deleted /r/d/goes"]
         );
-        assert_eq!(changes(0, 3), ["appeared /r/comes", "appeared /r/stays"]);
+        assert_eq!(changes(0, 3), ["added /r/comes", "added /r/stays"]);
         assert_eq!(changes(3, 3), [""; 0]);
     }
 }

@@ -83,9 +83,9 @@ impl Verdict {
         match self {
             Self::Duplicate => "duplicate",
             Self::Unique => "unique",
-            Self::Undetermined => "undetermined",
-            Self::Appeared => "appeared",
-            Self::Vanished => "vanished",
+            Self::Undetermined => "unchecked",
+            Self::Appeared => "added",
+            Self::Vanished => "deleted",
         }
     }
 

@@ -18,7 +18,7 @@ pub enum CatalogError {
         holder: String,
     },
     /// The lock file cannot be made: a read-only folder, most likely.
-    #[error("the catalog {} cannot be changed: its lock file cannot be written: {source}", path.display())]
+    #[error("cannot change the catalog {}: cannot write its lock file: {source}", path.display())]
     NotWritable {
         /// The catalog.
         path: PathBuf,
@@ -26,10 +26,10 @@ pub enum CatalogError {
         source: io::Error,
     },
     /// There is no catalog yet.
-    #[error("there is no catalog at {}: run `dupescan scan PATH` first", .0.display())]
+    #[error("no catalog at {}: run `dupescan scan PATH` first", .0.display())]
     Missing(PathBuf),
     /// A folder was named where a file is meant.
-    #[error("the catalog cannot be {}: that is a folder, and a catalog is a file in one", .0.display())]
+    #[error("{} is a folder: expected a catalog file", .0.display())]
     Folder(PathBuf),
     /// The file is there, but its first scan was killed before it made tables.
     #[error("it is empty: run `dupescan scan PATH` first")]
@@ -39,7 +39,7 @@ pub enum CatalogError {
     Foreign,
     /// Written by a newer dupescan.
     #[error(
-        "it has schema version {found}, and this dupescan knows versions up to {known}: use a newer dupescan"
+        "it has schema version {found}, but this dupescan supports versions up to {known}: use a newer dupescan"
     )]
     Newer {
         /// Version found in the file.
@@ -49,7 +49,7 @@ pub enum CatalogError {
     },
     /// The catalog was written by an older program and is only to be read.
     #[error(
-        "it has schema version {found}, and this dupescan reads version {known}: `dupescan scan` or `dupescan resume` brings it up to date"
+        "it has schema version {found}, but this dupescan reads version {known}: upgrade it with `dupescan scan` or `dupescan resume`"
     )]
     Older {
         /// Version found in the file.
@@ -58,10 +58,10 @@ pub enum CatalogError {
         known: i32,
     },
     /// The linked SQLite has a known corruption bug.
-    #[error("SQLite {0} is too old: 3.51.3 or newer is needed")]
+    #[error("SQLite {0} is too old: 3.51.3 or newer is required")]
     OldSqlite(&'static str),
     /// On a filesystem where WAL mode is not safe.
-    #[error("the catalog {} would lie on a network or FUSE filesystem ({fstype}), where SQLite's locks cannot be trusted: choose a local place with --db", path.display())]
+    #[error("the catalog {} would be on a network or FUSE filesystem ({fstype}), where SQLite's locks are unreliable: choose a local path with --db", path.display())]
     NotLocal {
         /// The catalog.
         path: PathBuf,
@@ -94,12 +94,10 @@ pub enum CatalogError {
     #[error("{} is not a root of this catalog (`dupescan status` lists them)", .0.display())]
     NoSuchRoot(PathBuf),
     /// SQLite itself finds the file damaged.
-    #[error(
-        "it is damaged and cannot be repaired: restore a backup, or scan again into a new catalog"
-    )]
+    #[error("it is damaged and cannot be repaired: restore a backup, or scan into a new catalog")]
     Damaged,
     /// A file that a backup must not replace.
-    #[error("the backup cannot be written to {}: {reason}", path.display())]
+    #[error("cannot write the backup to {}: {reason}", path.display())]
     BadTarget {
         /// The file.
         path: PathBuf,

@@ -477,7 +477,7 @@ mod tests {
         }
         drop(old);
         let error = ReadOnly::open(&path).err().unwrap().to_string();
-        assert!(error.contains("brings it up to date"), "{error}");
+        assert!(error.contains("upgrade it with"), "{error}");
         drop(Exclusive::open(&path, "scan").unwrap());
         let reader = ReadOnly::open(&path).unwrap();
         let probed: String = reader

@@ -58,7 +58,7 @@ impl Exclusive {
         let mut done = mend_references(&transaction)?;
         let tops = transaction.execute(MISSING_TOPS, [])?;
         if tops > 0 {
-            done.push(format!("roots without a top folder: {tops} completed"));
+            done.push(format!("roots without a top folder: {tops} repaired"));
         }
         done.extend(mend_rows(&transaction)?);
         drop_notes(&transaction)?;
@@ -96,7 +96,7 @@ fn mend_references(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     }
     deleted += drop_notes(connection)?;
     Ok(vec![format!(
-        "rows that pointed to missing rows: {deleted} deleted, {volumes} volumes put in"
+        "rows that pointed to missing rows: {deleted} deleted, {volumes} volumes added"
     )])
 }
 

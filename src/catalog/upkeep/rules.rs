@@ -118,12 +118,12 @@ fn range_rules() -> Vec<Rule> {
         )
         .mended("deleted", format!("DELETE FROM faults WHERE {FAULTS}")),
         Rule::notes(
-            "files back before they were gone",
+            "files restored before they were deleted",
             "absences",
             "returned_in <= removed_in",
         ),
         Rule::notes(
-            "rotten files with an impossible digest",
+            "corrupted files with an invalid hash",
             "rot",
             "length(digest) NOT IN (32, 64)",
         ),
@@ -153,8 +153,8 @@ fn range_rules() -> Vec<Rule> {
 fn name_rules() -> Vec<Rule> {
     const BAD: &str = "(instr(name, x'2f') OR instr(name, x'00') OR name IN (x'2e', x'2e2e'))";
     vec![
-        Rule::rows("folders with an impossible name", "folders", "folder", BAD),
-        Rule::files("files with an impossible name", BAD)
+        Rule::rows("folders with an invalid name", "folders", "folder", BAD),
+        Rule::files("files with an invalid name", BAD)
             .mended("deleted", format!("DELETE FROM files WHERE {BAD}")),
     ]
 }
@@ -164,7 +164,7 @@ fn tree_rules() -> Vec<Rule> {
         AND folder IN (SELECT id FROM folders WHERE folders.removed_in IS NOT NULL)";
     vec![
         Rule::rows(
-            "folders that lie below no root",
+            "folders outside all roots",
             "folders",
             "folder",
             "id NOT IN (
@@ -175,20 +175,20 @@ fn tree_rules() -> Vec<Rule> {
                  SELECT id FROM reached)",
         ),
         Rule::rows(
-            "folders in another root than the folder above them",
+            "folders in another root than their parent folder",
             "folders",
             "folder",
             "root <> (SELECT above.root FROM folders AS above WHERE above.id = folders.parent)",
         ),
         Rule::rows(
-            "live folders below a removed one",
+            "live folders inside a deleted one",
             "folders",
             "folder",
             "removed_in IS NULL
              AND parent IN (SELECT id FROM folders WHERE removed_in IS NOT NULL)",
         )
         .mended(
-            "flagged removed until a scan sees them",
+            "marked as deleted until the next scan",
             "WITH RECURSIVE below (id, scan) AS (
                  SELECT id, removed_in FROM folders WHERE removed_in IS NOT NULL
                  UNION
@@ -197,8 +197,8 @@ fn tree_rules() -> Vec<Rule> {
                FROM (SELECT id, max(scan) AS scan FROM below GROUP BY id) AS gone
               WHERE folders.id = gone.id AND folders.removed_in IS NULL",
         ),
-        Rule::files("live files in a removed folder", IN_REMOVED).mended(
-            "flagged removed until a scan sees them",
+        Rule::files("live files inside a deleted folder", IN_REMOVED).mended(
+            "marked as deleted until the next scan",
             format!(
                 "UPDATE files
                     SET removed_in = (SELECT above.removed_in FROM folders AS above
@@ -221,15 +221,15 @@ fn inode_rules() -> Vec<Rule> {
                         WHERE volumes.id IS NULL)";
     vec![
         Rule::files(
-            "inode numbers on volumes where they mean nothing",
+            "inode numbers on volumes without stable inodes",
             MEANINGLESS,
         )
         .mended(
             "forgotten",
             format!("UPDATE files SET ino = NULL WHERE {MEANINGLESS}"),
         ),
-        Rule::files("live files without volume", UNPLACED).mended(
-            "flagged removed until a scan sees them",
+        Rule::files("live files without a volume", UNPLACED).mended(
+            "marked as deleted until the next scan",
             format!(
                 "UPDATE files SET removed_in = (SELECT coalesce(max(id), 0) FROM scans)
                   WHERE {UNPLACED}"
@@ -255,20 +255,20 @@ fn digest_rules() -> Vec<Rule> {
     const DIGEST: &str = "digest compared hashed_in";
     vec![
         Rule::files(
-            "digests that are not as long as the catalog's algorithm makes them",
+            "hashes of the wrong length for the catalog's algorithm",
             LENGTH,
         )
         .mended("forgotten", forget(DIGEST, LENGTH)),
-        Rule::files("empty files with a probe or a digest", EMPTY).mended(
+        Rule::files("empty files with a sample or a hash", EMPTY).mended(
             "forgotten",
             forget("probe digest compared settled_in hashed_in", EMPTY),
         ),
-        Rule::files("probes of files too short to have one", &short)
+        Rule::files("samples of files too small to have one", &short)
             .mended("forgotten", forget("probe", &short)),
-        Rule::files("digests without the probe that comes first", &lone)
+        Rule::files("hashes without the sample that comes first", &lone)
             .mended("forgotten", forget(DIGEST, &lone)),
         Rule::files(
-            "files settled by comparison without a probe or with a digest",
+            "files marked as compared without a sample or with a hash",
             SETTLED,
         )
         .mended("to be compared again", forget("settled_in", SETTLED)),
@@ -281,20 +281,20 @@ fn scan_rules() -> Vec<Rule> {
     const NOT_ENDED: &str = "state = 'complete' AND (stage <> 'settle' OR finished_at IS NULL)";
     vec![
         Rule::rows(
-            "errors of folders that are gone or in another root",
+            "errors of folders that are deleted or in another root",
             "faults",
             "error",
             MISPLACED,
         )
         .mended("deleted", format!("DELETE FROM faults WHERE {MISPLACED}")),
         Rule::rows(
-            "scans called complete that did not end",
+            "scans marked complete that did not finish",
             "scans",
             "scan",
             NOT_ENDED,
         )
         .mended(
-            "marked interrupted",
+            "marked as interrupted",
             format!("UPDATE scans SET state = 'interrupted', finished_at = NULL WHERE {NOT_ENDED}"),
         ),
     ]

@@ -1,4 +1,5 @@
-//! `dupescan audit [PATH]`: are files still what their digests say?
+//! `dupescan audit [PATH]`: reads files again and compares them with their
+//! stored hashes.
 
 use serde::Serialize;
 
@@ -7,12 +8,13 @@ use crate::catalog::Coverage;
 use crate::cli::args::AuditArgs;
 use crate::cli::session::{Context, Form, Question, Session, Writing, explain};
 use crate::cli::terminal::Exit;
-use crate::report::{Cell, Column, counted, files_and_bytes, text};
+use crate::report::text::counted;
+use crate::report::{Cell, Column, files_and_bytes, text};
 use crate::scan;
 use crate::scan::{AuditOutcome, AuditRequest, AuditVerdict, Audited, Listener};
 
 const COLUMNS: &[Column] = &[
-    Column::new("answer", "ANSWER", 8),
+    Column::new("status", "STATUS", 9),
     Column::new("size", "SIZE", 10),
     Column::hidden("mtime"),
     Column::new("path", "PATH", 0),
@@ -22,20 +24,20 @@ const COLUMNS: &[Column] = &[
 
 #[derive(Debug, Default, Serialize)]
 struct Totals {
-    sound_files: u64,
-    sound_bytes: u64,
-    rotten_files: u64,
-    rotten_bytes: u64,
+    ok_files: u64,
+    ok_bytes: u64,
+    corrupted_files: u64,
+    corrupted_bytes: u64,
     changed_files: u64,
-    gone_files: u64,
-    new_digests: u64,
+    missing_files: u64,
+    newly_hashed_files: u64,
     unreadable_files: u64,
-    audited_before: u64,
+    skipped_files: u64,
     offline_files: u64,
-    left: u64,
+    remaining_files: u64,
     interrupted: bool,
     files: u64,
-    digested_files: u64,
+    hashed_files: u64,
 }
 
 pub(crate) fn run(context: &Context, args: &AuditArgs) -> anyhow::Result<Exit> {
@@ -110,7 +112,7 @@ impl Telling<'_, '_, '_> {
             expected.map_or(Cell::Nothing, |digest| Cell::text(digest.to_hex())),
             found,
         ];
-        // A reader who left is told when all is done.
+        // A closed pipe is reported when all is done.
         let written = self.context.progress.suspend(|| self.answer.row(&row));
         if let (Err(error), true) = (written, self.failed.is_ok()) {
             self.failed = Err(error.into());
@@ -119,52 +121,52 @@ impl Telling<'_, '_, '_> {
 }
 
 impl Totals {
-    /// Counts a file; the word for it where it is worth a row.
+    /// Counts a file; returns its status if it is worth a row.
     fn add(&mut self, audited: &Audited) -> Option<&'static str> {
         match audited.verdict {
             AuditVerdict::Sound => {
-                self.sound_files += 1;
-                self.sound_bytes += audited.state.size;
+                self.ok_files += 1;
+                self.ok_bytes += audited.state.size;
                 None
             }
             AuditVerdict::New(..) => {
-                self.new_digests += 1;
+                self.newly_hashed_files += 1;
                 None
             }
             AuditVerdict::Rotten(_) => {
-                self.rotten_files += 1;
-                self.rotten_bytes += audited.state.size;
-                Some("rot")
+                self.corrupted_files += 1;
+                self.corrupted_bytes += audited.state.size;
+                Some("corrupted")
             }
             AuditVerdict::Changed => {
                 self.changed_files += 1;
                 Some("changed")
             }
             AuditVerdict::Gone => {
-                self.gone_files += 1;
-                Some("gone")
+                self.missing_files += 1;
+                Some("missing")
             }
         }
     }
 
     fn complete(&mut self, outcome: &AuditOutcome, covered: Coverage) {
         self.unreadable_files = outcome.findings.faults;
-        self.audited_before = outcome.skipped;
+        self.skipped_files = outcome.skipped;
         self.offline_files = outcome.offline;
         self.interrupted = outcome.interrupted;
         let done = outcome.done + outcome.findings.faults;
-        self.left = match outcome.interrupted {
+        self.remaining_files = match outcome.interrupted {
             true => outcome.planned.0.saturating_sub(done),
             false => 0,
         };
         self.files = covered.files;
-        self.digested_files = covered.digested;
+        self.hashed_files = covered.digested;
     }
 
     fn exit(&self, outcome: &AuditOutcome) -> Exit {
         if self.interrupted {
             Exit::Interrupted
-        } else if self.rotten_files > 0 {
+        } else if self.corrupted_files > 0 {
             Exit::Findings
         } else if self.offline_files > 0 || !outcome.findings.given_up.is_empty() {
             Exit::CouldNot
@@ -178,20 +180,20 @@ impl Totals {
     fn sentences(&self, context: &Context, outcome: &AuditOutcome, is_exact: bool) -> Vec<String> {
         let files = |count: u64| counted(count, "file", "files");
         let mut lines = vec![format!(
-            "{}, still what their digests say",
-            files_and_bytes(self.sound_files, self.sound_bytes, is_exact)
+            "{} OK",
+            files_and_bytes(self.ok_files, self.ok_bytes, is_exact)
         )];
-        if self.rotten_files > 0 {
+        if self.corrupted_files > 0 {
             lines.push(format!(
-                "{} rotten: the content differs, size, times and inode do not",
-                files(self.rotten_files)
+                "{} corrupted (bit rot): content differs, but size, times and inode do not",
+                files(self.corrupted_files)
             ));
         }
         for (count, what) in [
             (self.changed_files, "changed since the scan"),
-            (self.gone_files, "gone since the scan"),
-            (self.new_digests, "digested for the first time"),
-            (self.audited_before, "left out: audited before"),
+            (self.missing_files, "missing"),
+            (self.newly_hashed_files, "hashed for the first time"),
+            (self.skipped_files, "skipped: audited recently"),
             (self.offline_files, "not audited: offline"),
         ] {
             if count > 0 {
@@ -200,23 +202,23 @@ impl Totals {
         }
         if self.unreadable_files > 0 {
             lines.push(format!(
-                "{} could not be read: `{}`",
+                "{} failed; list them with `{}`",
                 files(self.unreadable_files),
                 context.command("errors")
             ));
         }
         for (_, path, fault) in &outcome.findings.given_up {
             lines.push(format!(
-                "a device keeps failing and was given up: {}: {}",
+                "gave up on a failing device: {}: {}",
                 text::escape(path),
                 fault.message
             ));
         }
-        lines.push(coverage(context, self.digested_files, self.files));
+        lines.push(coverage(context, self.hashed_files, self.files));
         if self.interrupted {
             lines.push(format!(
-                "interrupted, {} left; the same command goes on",
-                files(self.left)
+                "interrupted with {} left; run the same command to resume",
+                files(self.remaining_files)
             ));
         }
         lines

@@ -5,7 +5,7 @@ use crate::cli::args::BackupArgs;
 use crate::cli::session::Context;
 use crate::cli::terminal::{Exit, exit, output};
 use crate::model::escape;
-use crate::report::human_size;
+use crate::report::text::human_size;
 
 pub(crate) fn run(context: &Context, args: &BackupArgs) -> anyhow::Result<Exit> {
     match context.catalog()?.backup(&args.file) {
@@ -15,7 +15,7 @@ pub(crate) fn run(context: &Context, args: &BackupArgs) -> anyhow::Result<Exit> 
     }
     let size = std::fs::metadata(&args.file).map_or(0, |file| file.len());
     output::print(&format!(
-        "copied the catalog to {} ({})\n",
+        "backed up the catalog to {} ({})\n",
         escape(&args.file),
         human_size(size)
     ))?;

@@ -1,4 +1,4 @@
-//! `dupescan errors`: the dead letters, by cause and one by one.
+//! `dupescan errors`: lists the paths that failed, by cause and one by one.
 
 use std::io::Write;
 
@@ -10,9 +10,10 @@ use crate::cli::args::{ErrorsArgs, ListFormat};
 use crate::cli::session::Context;
 use crate::cli::terminal::{Exit, output};
 use crate::model::{FaultId, escape};
-use crate::report::{PathJson, counted, grouped, rfc3339, write_value};
+use crate::report::text::{counted, grouped};
+use crate::report::{PathJson, rfc3339, write_value};
 
-/// Dead letters read from the catalog at once.
+/// Errors read from the catalog at once.
 const PAGE: u32 = 1_000;
 
 pub(crate) fn run(context: &Context, args: &ErrorsArgs) -> anyhow::Result<Exit> {
@@ -35,7 +36,7 @@ pub(crate) fn run(context: &Context, args: &ErrorsArgs) -> anyhow::Result<Exit> 
     Ok(Exit::Done)
 }
 
-/// The dead letters in order of their numbers, a page at a time.
+/// The errors in order of their IDs, a page at a time.
 struct DeadLetters {
     catalog: ReadOnly,
     left: u64,
@@ -68,7 +69,7 @@ fn write_table(
 ) -> anyhow::Result<()> {
     let all = total(causes);
     if all == 0 {
-        writeln!(out, "no path failed")?;
+        writeln!(out, "no errors")?;
         return Ok(());
     }
     for cause in causes {
@@ -95,7 +96,7 @@ fn write_table(
     }
     writeln!(
         out,
-        "try again with `{retry}`, or some with `{retry} ID...`"
+        "retry all with `{retry}`, or some with `{retry} ID...`"
     )?;
     Ok(())
 }

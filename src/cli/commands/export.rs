@@ -1,11 +1,12 @@
-//! `dupescan export`: every digest that is known, for other programs.
+//! `dupescan export`: writes every stored hash, for other programs.
 
 use crate::catalog::{FileEntry, FileList};
 use crate::cli::args::{ExportArgs, ExportFormat};
 use crate::cli::session::{Context, Form, Question};
 use crate::cli::terminal::{Exit, exit};
 use crate::model::{Algorithm, Digest};
-use crate::report::{AnswerFormat, Cell, Column, counted, grouped, sum_line, text};
+use crate::report::text::{counted, grouped};
+use crate::report::{AnswerFormat, Cell, Column, sum_line, text};
 
 const COLUMNS: &[Column] = &[
     Column::hidden("digest"),
@@ -84,7 +85,7 @@ pub(crate) fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<Exit> 
     }
     if let Some(limit) = args.output.limit.filter(|limit| *limit < digested.digested) {
         let (shown, all) = (grouped(limit), grouped(digested.digested));
-        context.note(&format!("showing {shown} of {all} digests"));
+        context.note(&format!("showing {shown} of {all} hashes"));
     }
     context.note(&coverage(context, digested.digested, digested.files));
     context.note(&text::as_of(&question.header));
@@ -101,17 +102,17 @@ fn row(algorithm: Algorithm, digest: &Digest, file: FileEntry) -> [Cell; 5] {
     ]
 }
 
-/// How many files have a digest, and how to make the rest.
+/// How many files have a hash, and how to compute the rest.
 pub(crate) fn coverage(context: &Context, digested: u64, files: u64) -> String {
     let known = format!(
-        "digests for {} of {}",
+        "hashes for {} of {}",
         grouped(digested),
         counted(files, "file", "files")
     );
     match digested == files {
         true => known,
         false => format!(
-            "{known}; `{}` makes the rest",
+            "{known}; `{}` computes the rest",
             context.command("audit --baseline")
         ),
     }
@@ -126,7 +127,7 @@ fn sums_of(algorithm: Algorithm) -> ExportFormat {
     }
 }
 
-/// Sums of one algorithm cannot be made from digests of another.
+/// Checksums of one algorithm cannot be made from digests of another.
 fn check_format(format: ExportFormat, algorithm: Algorithm) -> anyhow::Result<()> {
     let fitting = sums_of(algorithm);
     if matches!(format, ExportFormat::Csv | ExportFormat::Jsonl) || format == fitting {
@@ -137,7 +138,7 @@ fn check_format(format: ExportFormat, algorithm: Algorithm) -> anyhow::Result<()
         value.map_or_else(String::new, |value| value.get_name().to_owned())
     };
     Err(exit::usage(format_args!(
-        "the digests of this catalog are {algorithm}: expected --format {}, csv or jsonl, not {}",
+        "this catalog stores {algorithm} hashes: expected --format {}, csv or jsonl, not {}",
         name(fitting),
         name(format)
     )))

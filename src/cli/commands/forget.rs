@@ -1,10 +1,10 @@
-//! `dupescan forget`: removes a root and all its rows.
+//! `dupescan forget`: removes a root from the catalog.
 
 use crate::cli::args::ForgetArgs;
 use crate::cli::session::{Context, paths};
 use crate::cli::terminal::{Exit, output};
 use crate::model::escape;
-use crate::report::{counted, human_size};
+use crate::report::text::{counted, human_size};
 
 pub(crate) fn run(context: &Context, args: &ForgetArgs) -> anyhow::Result<Exit> {
     let mut catalog = context.exclusive("forget")?;
@@ -14,15 +14,18 @@ pub(crate) fn run(context: &Context, args: &ForgetArgs) -> anyhow::Result<Exit> 
         .forget(&root.path)
         .map_err(|error| context.at_catalog(error))?;
     let mut line = format!(
-        "forgot the root {} with {}, {}",
+        "forgot {}: {}, {}",
         escape(&root.path),
         counted(root.files, "file", "files"),
         human_size(root.bytes)
     );
     let removed = rows.saturating_sub(root.files);
     if removed > 0 {
-        line += &format!(", and {} removed before", counted(removed, "file", "files"));
+        line += &format!(
+            ", and {}",
+            counted(removed, "deleted file", "deleted files")
+        );
     }
-    output::print(&(line + "; nothing on disk was touched\n"))?;
+    output::print(&(line + "; no file on disk was touched\n"))?;
     Ok(Exit::Done)
 }

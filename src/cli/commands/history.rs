@@ -1,5 +1,5 @@
-//! `dupescan history [PATH]`: the scans over time, and what came and went
-//! between two of them.
+//! `dupescan history [PATH]`: lists the scans, or what changed between two of
+//! them.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,8 @@ use crate::cli::args::HistoryArgs;
 use crate::cli::session::{Context, Form, Writing, named_place_ever};
 use crate::cli::terminal::{Exit, exit};
 use crate::model::{ScanId, ScanState, Totals};
-use crate::report::{Cell, Column, Header, counted, files_and_bytes, size};
+use crate::report::text::{counted, size};
+use crate::report::{Cell, Column, Header, files_and_bytes};
 
 const SCANS: &[Column] = &[
     Column::new("scan", "SCAN", 5),
@@ -23,12 +24,12 @@ const SCANS: &[Column] = &[
     Column::hidden("bytes"),
     Column::new("added", "NEW", 7),
     Column::hidden("changed"),
-    Column::new("removed", "GONE", 7),
+    Column::new("deleted", "DELETED", 7),
     Column::hidden("groups"),
     Column::hidden("copies"),
-    Column::new("reclaimable", "FREES", 10),
-    Column::hidden("growth"),
-    Column::hidden("undetermined"),
+    Column::new("reclaimable", "RECLAIMABLE", 11),
+    Column::hidden("reclaimable_change"),
+    Column::hidden("unchecked"),
     Column::new("path", "PATH", 0),
 ];
 
@@ -58,7 +59,7 @@ pub(crate) fn run(context: &Context, args: &HistoryArgs) -> anyhow::Result<Exit>
     }
 }
 
-/// What the duplicates of the whole catalog came to, first and last.
+/// The reclaimable space of the whole catalog, first and last.
 #[derive(Debug, Default, Serialize)]
 struct ScanTotals {
     scans: u64,
@@ -69,7 +70,7 @@ struct ScanTotals {
 }
 
 impl ScanTotals {
-    /// Takes the next older scan in.
+    /// Adds the next older scan.
     fn add(&mut self, scan: &ScanRow) {
         self.scans += 1;
         if let Some(totals) = scan.totals {
@@ -96,7 +97,7 @@ impl ScanTotals {
                 false => ("-", before - after),
             };
             lines.push(format!(
-                "duplicates in the whole catalog: {} in scan {first}, {} in scan {last} ({sign}{})",
+                "reclaimable in the whole catalog: {} in scan {first}, {} in scan {last} ({sign}{})",
                 size(before, is_exact),
                 size(after, is_exact),
                 size(growth, is_exact)
@@ -184,12 +185,12 @@ fn check_scans(catalog: &ReadOnly, scans: &[i64]) -> anyhow::Result<(ScanId, Sca
     };
     if from >= until {
         return Err(exit::usage(format_args!(
-            "--between {from} {until} holds no scan: the second number must be the larger"
+            "no scans between {from} and {until}: expected the older scan first"
         )));
     }
     if until > newest {
         return Err(exit::usage(format_args!(
-            "there is no scan {until}: the newest is {newest} (`dupescan history` lists them)"
+            "no scan {until}: the newest is {newest} (`dupescan history` lists them)"
         )));
     }
     Ok((ScanId(from), ScanId(until)))
@@ -199,10 +200,10 @@ fn check_scans(catalog: &ReadOnly, scans: &[i64]) -> anyhow::Result<(ScanId, Sca
 struct ChangeTotals {
     from: i64,
     to: i64,
-    appeared_files: u64,
-    appeared_bytes: u64,
-    vanished_files: u64,
-    vanished_bytes: u64,
+    added_files: u64,
+    added_bytes: u64,
+    deleted_files: u64,
+    deleted_bytes: u64,
 }
 
 fn changes(
@@ -230,8 +231,8 @@ fn changes(
         };
         while let Some(file) = list.next_file().map_err(at_catalog)? {
             let (files, bytes) = match file.verdict {
-                Verdict::Appeared => (&mut totals.appeared_files, &mut totals.appeared_bytes),
-                _ => (&mut totals.vanished_files, &mut totals.vanished_bytes),
+                Verdict::Appeared => (&mut totals.added_files, &mut totals.added_bytes),
+                _ => (&mut totals.deleted_files, &mut totals.deleted_bytes),
             };
             *files += 1;
             *bytes += file.size;
@@ -246,11 +247,11 @@ fn changes(
         }
         let words = |files, bytes| files_and_bytes(files, bytes, form.exact_bytes);
         let sentence = format!(
-            "after scan {}, up to scan {}: {} appeared, {} vanished",
+            "between scan {} and scan {}: {} added, {} deleted",
             totals.from,
             totals.to,
-            words(totals.appeared_files, totals.appeared_bytes),
-            words(totals.vanished_files, totals.vanished_bytes)
+            words(totals.added_files, totals.added_bytes),
+            words(totals.deleted_files, totals.deleted_bytes)
         );
         let left = answer.end(&totals, &[sentence])?;
         Ok((left, Exit::Done))

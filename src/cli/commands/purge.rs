@@ -1,9 +1,9 @@
-//! `dupescan purge`: deletes what is remembered of removed files.
+//! `dupescan purge`: drops the records of deleted files.
 
 use crate::cli::args::PurgeArgs;
 use crate::cli::session::Context;
 use crate::cli::terminal::{Exit, output};
-use crate::report::{counted, human_size};
+use crate::report::text::{counted, human_size};
 
 pub(crate) fn run(context: &Context, args: &PurgeArgs) -> anyhow::Result<Exit> {
     let purged = context
@@ -11,13 +11,13 @@ pub(crate) fn run(context: &Context, args: &PurgeArgs) -> anyhow::Result<Exit> {
         .purge(args.before)
         .map_err(|error| context.at_catalog(error))?;
     if (purged.files, purged.folders, purged.bytes) == (0, 0, 0) {
-        output::print("there is nothing to purge\n")?;
+        output::print("nothing to purge\n")?;
         return Ok(Exit::Done);
     }
     output::print(&format!(
         "purged {} and {}; the catalog is {} smaller\n",
-        counted(purged.files, "removed file", "removed files"),
-        counted(purged.folders, "removed folder", "removed folders"),
+        counted(purged.files, "deleted file", "deleted files"),
+        counted(purged.folders, "deleted folder", "deleted folders"),
         human_size(purged.bytes)
     ))?;
     Ok(Exit::Done)

@@ -1,4 +1,4 @@
-//! `dupescan report`: prints the duplicate groups of the catalog.
+//! `dupescan report`: lists the duplicate groups of the catalog.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -16,8 +16,8 @@ pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
     args.check()?;
     if args.format == ReportFormat::Html && args.output.is_none() && context.terminal {
         return Err(exit::usage(
-            "an HTML report is a page for a browser, not for a terminal: name a file, \
-             for instance --output dupes.html",
+            "refusing to print HTML to a terminal: write it to a file, for instance with \
+             --output dupes.html",
         ));
     }
     let catalog = context.catalog()?;
@@ -59,14 +59,14 @@ pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
         context.note(&sentence);
     }
     if rotten > 0 {
-        let files = text::counted(rotten, "file is", "files are");
+        let files = text::counted(rotten, "corrupted file", "corrupted files");
         let audit = context.command("audit");
-        context.note(&format!("{files} left out as no copy: rotten (`{audit}`)"));
+        context.note(&format!("{files} skipped (bit rot, see `{audit}`)"));
     }
     Ok(Exit::Done)
 }
 
-/// When a question is asked, and up to which scan the answer holds.
+/// When a report is made, and which scan it reflects.
 pub(crate) fn header(catalog: &ReadOnly) -> Result<Header, crate::catalog::CatalogError> {
     Ok(Header {
         generated_at: Timestamp::now(),
@@ -132,7 +132,7 @@ fn write(
     }
 }
 
-/// The groups to print, checked on the way when that was asked for.
+/// The groups to print, checked on the way with `--check`.
 struct Source<'a> {
     groups: GroupList,
     check: Option<Checker>,
@@ -149,7 +149,7 @@ struct LeftOut {
     groups: u64,
     /// Copies whose root is offline.
     offline: u64,
-    /// Copies that are gone or not as they were scanned.
+    /// Copies that are missing or changed since the scan.
     outdated: u64,
     /// Whether `--limit` ended it before all groups were looked at.
     is_cut: bool,
@@ -158,16 +158,16 @@ struct LeftOut {
 impl LeftOut {
     fn sentences(&self) -> Vec<String> {
         let mut sentences = Vec::new();
-        let mut left_out = |copies, why: &str| {
+        let mut skipped = |copies, why: &str| {
             if copies > 0 {
                 let copies = text::counted(copies, "copy", "copies");
-                sentences.push(format!("--check left out {copies}: {why}"));
+                sentences.push(format!("--check skipped {copies}: {why}"));
             }
         };
-        left_out(self.offline, "offline");
-        left_out(self.outdated, "gone or changed since the scan");
+        skipped(self.offline, "offline");
+        skipped(self.outdated, "missing or changed since the scan");
         if self.is_cut {
-            let cut = "--limit ended the check: further groups were not looked at, nor counted";
+            let cut = "--limit reached: further groups were neither checked nor counted";
             sentences.push(cut.to_owned());
         }
         sentences
@@ -229,7 +229,7 @@ impl Source<'_> {
         }
     }
 
-    /// What the catalog's filter found true must be true of what is left.
+    /// The filter must still hold for the copies that passed the check.
     fn is_wanted(&self, group: &Group) -> bool {
         let names = || {
             let copies = group.copies.iter();

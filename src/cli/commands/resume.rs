@@ -10,7 +10,7 @@ pub(crate) fn run(context: &Context) -> anyhow::Result<Exit> {
     let catalog = context.exclusive("resume")?;
     let sets = scan::unfinished(&catalog).map_err(explain)?;
     if sets.is_empty() {
-        output::print("There is no unfinished scan.\n")?;
+        output::print("nothing to resume\n")?;
     }
     session.run_each(catalog, "resume", &sets, |catalog, scans| {
         Plan::resume(catalog, scans, &mut |notice| session.notify(&notice))

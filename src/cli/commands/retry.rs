@@ -11,7 +11,7 @@ pub(crate) fn run(context: &Context, args: &RetryArgs) -> anyhow::Result<Exit> {
     let catalog = context.exclusive("retry")?;
     let retries = scan::retries(&catalog, &args.ids).map_err(explain)?;
     if retries.is_empty() {
-        output::print("There is nothing to try again.\n")?;
+        output::print("nothing to retry\n")?;
     }
     session.run_each(catalog, "retry", &retries, |catalog, (root, faults)| {
         Plan::retry(catalog, root, faults)

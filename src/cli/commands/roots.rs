@@ -1,4 +1,4 @@
-//! `dupescan roots`: lists the roots, and tells where one has moved.
+//! `dupescan roots`: lists the roots, and records that one has moved.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -9,7 +9,8 @@ use crate::cli::session::{Context, paths};
 use crate::cli::terminal::{Exit, exit, output};
 use crate::model::{Fault, Step, escape};
 use crate::platform::{Dir, Volume};
-use crate::report::{Align, grouped, human_size, table};
+use crate::report::text::{grouped, human_size};
+use crate::report::{Align, table};
 
 const COLUMNS: [(&str, Align); 4] = [
     ("Root", Align::Left),
@@ -58,20 +59,20 @@ fn move_root(context: &Context, old: &Path, new: &Path) -> anyhow::Result<()> {
             other => context.at_catalog(other).into(),
         })?;
     output::print(&format!(
-        "the root {} is now {}\n",
+        "moved root {} to {}\n",
         escape(&root.path),
         escape(&moved.path)
     ))
 }
 
-/// The volume of a folder; anything but a folder that can be opened is a
-/// mistake in what was typed.
+/// The volume of a folder. Anything that cannot be opened as a folder is a
+/// usage error.
 fn volume_of(path: &Path) -> anyhow::Result<VolumeRow> {
     let volume = Dir::open_root(path)
         .and_then(|dir| Volume::of(&dir))
         .map_err(|error| {
             exit::usage(format_args!(
-                "{} is not a folder to move to: {}",
+                "cannot use {} as the new folder: {}",
                 path.display(),
                 Fault::from_io(Step::OpenFolder, &error).message
             ))
@@ -83,14 +84,14 @@ fn volume_of(path: &Path) -> anyhow::Result<VolumeRow> {
     })
 }
 
-/// A folder in which nothing of the root is found is not where it moved to.
+/// A folder that contains nothing of the root is not where it moved to.
 fn refuse_strangers(catalog: &Exclusive, root: &RootRow, new: &Path) -> anyhow::Result<()> {
     let reader = catalog.reader()?;
     let names = reader.live_names(root.top)?;
     let is_there = |name: &OsString| new.join(name).symlink_metadata().is_ok();
     if !names.is_empty() && !names.iter().any(is_there) {
         return Err(exit::usage(format_args!(
-            "{} holds nothing of the root {}: give the folder where it is now",
+            "{} contains nothing of the root {}: give the folder where it is now",
             new.display(),
             root.path.display()
         )));
@@ -98,11 +99,11 @@ fn refuse_strangers(catalog: &Exclusive, root: &RootRow, new: &Path) -> anyhow::
     Ok(())
 }
 
-/// Allowed, since the next scan compares every file; but likely a slip.
+/// Allowed, since the next scan compares every file, but likely a mistake.
 fn warn_of_another_volume(context: &Context, root: &RootRow, new: &Path, volume: &VolumeRow) {
     if volume.identity != root.volume.identity {
         context.note(&format!(
-            "{} lies on the volume {}, and {} was scanned on {}: the next scan reads again what differs",
+            "{} is on volume {}, but {} was scanned on {}: the next scan reads changed files again",
             new.display(),
             volume.identity,
             root.path.display(),

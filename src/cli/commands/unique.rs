@@ -1,4 +1,4 @@
-//! `dupescan unique [PATH]`: files that exist only once, or in too few copies.
+//! `dupescan unique [PATH]`: lists files without a copy, or with too few.
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ use crate::report::{Cell, Column, files_and_bytes};
 
 const FILES: &str = "files";
 const COLUMNS: &[Column] = &[
-    Column::new("answer", "ANSWER", 12),
+    Column::new("status", "STATUS", 9),
     Column::hidden("copies"),
     Column::new("size", "SIZE", 10),
     Column::hidden("mtime"),
@@ -18,9 +18,9 @@ const COLUMNS: &[Column] = &[
     Column::hidden("names"),
     Column::hidden("digest"),
 ];
-/// With more than one copy their number is worth a column.
+/// With more than one copy, their number is worth a column.
 const COPIES_TOO: &[Column] = &[
-    Column::new("answer", "ANSWER", 12),
+    Column::new("status", "STATUS", 9),
     Column::new("copies", "COPIES", 6),
     Column::new("size", "SIZE", 10),
     Column::hidden("mtime"),
@@ -34,15 +34,15 @@ struct Totals {
     copies_under: u64,
     files: u64,
     bytes: u64,
-    undetermined_files: u64,
-    undetermined_bytes: u64,
+    unchecked_files: u64,
+    unchecked_bytes: u64,
 }
 
 impl Totals {
     fn add(&mut self, file: &FileEntry) {
         if file.verdict == Verdict::Undetermined {
-            self.undetermined_files += 1;
-            self.undetermined_bytes += file.size;
+            self.unchecked_files += 1;
+            self.unchecked_bytes += file.size;
         } else {
             self.files += 1;
             self.bytes += file.size;
@@ -52,14 +52,14 @@ impl Totals {
     fn sentences(&self, is_exact: bool) -> Vec<String> {
         let found = files_and_bytes(self.files, self.bytes, is_exact);
         let mut lines = vec![match self.copies_under {
-            2 => format!("{found} in one copy only"),
-            under => format!("{found} in fewer than {under} copies"),
+            2 => format!("{found} without a copy"),
+            under => format!("{found} with fewer than {under} copies"),
         }];
-        if self.undetermined_files > 0 {
-            let (files, bytes) = (self.undetermined_files, self.undetermined_bytes);
+        if self.unchecked_files > 0 {
+            let (files, bytes) = (self.unchecked_files, self.unchecked_bytes);
             let files = files_and_bytes(files, bytes, is_exact);
             lines.push(format!(
-                "{files} undetermined: a file that could be another copy was not read, or is rotten"
+                "{files} unchecked: a possible copy was not fully read, or is corrupted"
             ));
         }
         lines

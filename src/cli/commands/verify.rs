@@ -1,16 +1,16 @@
-//! `dupescan verify`: checks the catalog, and mends it on request.
+//! `dupescan verify`: checks the catalog, and repairs it on request.
 
 use crate::catalog::{Problem, ReadOnly};
 use crate::cli::args::VerifyArgs;
 use crate::cli::session::Context;
 use crate::cli::terminal::{Exit, output};
 use crate::model::escape;
-use crate::report::counted;
+use crate::report::text::counted;
 
 pub(crate) fn run(context: &Context, args: &VerifyArgs) -> anyhow::Result<Exit> {
     let mut problems = check(context)?;
     let mut text = list(&problems);
-    // A file that nothing can mend is not even opened for writing.
+    // A file beyond repair is not even opened for writing.
     if args.repair && problems.iter().any(|problem| problem.mendable) {
         output::print(&text)?;
         let done = context
@@ -19,7 +19,7 @@ pub(crate) fn run(context: &Context, args: &VerifyArgs) -> anyhow::Result<Exit> 
             .map_err(|error| context.at_catalog(error))?;
         text = done
             .iter()
-            .map(|line| format!("mended: {}\n", escape(line)))
+            .map(|line| format!("repaired: {}\n", escape(line)))
             .collect();
         problems = check(context)?;
         text += &list(&problems);
@@ -49,7 +49,7 @@ fn list(problems: &[Problem]) -> String {
 fn summary(context: &Context, problems: &[Problem]) -> String {
     let path = escape(&context.config.db);
     if problems.is_empty() {
-        return format!("the catalog {path} is sound\n");
+        return format!("the catalog {path} is OK\n");
     }
     let all = problems.len() as u64;
     let mendable = problems.iter().filter(|problem| problem.mendable).count() as u64;
@@ -59,10 +59,10 @@ fn summary(context: &Context, problems: &[Problem]) -> String {
     );
     if mendable > 0 {
         let repair = context.command("verify --repair");
-        text += &format!("`{repair}` mends {mendable} of {all}\n");
+        text += &format!("`{repair}` can repair {mendable} of {all}\n");
     }
     if mendable < all {
-        text += "what cannot be repaired: restore a backup, or scan again into a new catalog\n";
+        text += "what cannot be repaired: restore a backup, or scan into a new catalog\n";
     }
     text
 }

@@ -36,7 +36,7 @@ struct ProgressJson {
     reclaimable_at_least: u64,
     to_audit: u64,
     audited: u64,
-    rotten: u64,
+    corrupted: u64,
     #[serde(flatten)]
     path: PathJson,
 }
@@ -75,7 +75,7 @@ impl PathJson {
     }
 }
 
-/// The figures of the moment, or the last ones of a run.
+/// The current counts, or the last ones of a run.
 pub(crate) fn progress(view: &View, is_end: bool) -> String {
     let now = &view.now;
     line(&ProgressJson {
@@ -101,12 +101,12 @@ pub(crate) fn progress(view: &View, is_end: bool) -> String {
         reclaimable_at_least: now.reclaimable,
         to_audit: now.files_to_audit,
         audited: now.files_audited,
-        rotten: now.files_rotten,
+        corrupted: now.files_rotten,
         path: PathJson::new(&view.path),
     })
 }
 
-/// What a user would have been told.
+/// What a user would have seen.
 pub(crate) fn notice(notice: &Notice) -> String {
     let (event, files, bytes, message) = match notice {
         Notice::ToRead(files, bytes) => ("progress.to_read", Some(*files), Some(*bytes), None),

@@ -1,6 +1,6 @@
-//! The lines on a terminal: one for each stage that has begun, one about the
-//! whole run, and one with the path that a worker is at. Pure; each line fits
-//! the width, and loses what matters least where there is no room.
+//! The lines on a terminal: one for each stage that has started, one about the
+//! whole run, and one with the path being read. Pure; each line fits the width
+//! and drops what matters least if there is no room.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use unicode_width::UnicodeWidthStr;
 use super::shown_path;
 use super::view::{View, percent, share};
 use crate::model::Stage;
-use crate::report::{counted, grouped, human_size, shorten_middle};
+use crate::report::text::{counted, grouped, human_size, reclaimable, shorten_middle};
 
 const STRONG: Paint = Paint::new().bold();
 const FAINT: Paint = Paint::new().dimmed();
@@ -24,8 +24,8 @@ const BAR: std::ops::RangeInclusive<usize> = 8..=30;
 /// Columns between two parts.
 const GAP: usize = 2;
 
-/// A piece of a line; the piece with the highest rank goes first where there
-/// is no room, and one of rank 0 never.
+/// A piece of a line. If there is no room, the pieces with the highest rank are
+/// dropped first; those of rank 0 stay.
 struct Part {
     rank: u8,
     text: String,
@@ -40,8 +40,8 @@ fn part(rank: u8, paint: Paint, text: impl Into<String>) -> Part {
     }
 }
 
-/// The lines for a terminal of so many columns, the last of which stays empty:
-/// a terminal may begin a new line after a character in it.
+/// The lines for a terminal of so many columns. The last column stays empty: a
+/// character in it may start a new line.
 pub(crate) fn lines(view: &View, columns: usize, color: bool) -> Vec<String> {
     let room = columns.saturating_sub(1);
     let stages = [Stage::List, Stage::Probe, Stage::Hash, Stage::Settle];
@@ -75,8 +75,8 @@ fn stage_line(view: &View, stage: Stage, room: usize, color: bool) -> String {
     let name = match (stage, is_over) {
         (Stage::List, false) => "Listing",
         (Stage::List, true) => "Listed ",
-        (Stage::Probe, false) => "Probing",
-        (Stage::Probe, true) => "Probed ",
+        (Stage::Probe, false) => "Sampling",
+        (Stage::Probe, true) => "Sampled",
         (Stage::Hash, false) if now.is_audit => "Auditing",
         (Stage::Hash, false) => "Reading",
         (Stage::Hash, true) => "Read   ",
@@ -88,7 +88,7 @@ fn stage_line(view: &View, stage: Stage, room: usize, color: bool) -> String {
         Stage::List => parts.extend(found(view)),
         Stage::Probe => {
             let (done, total) = share.unwrap_or_default();
-            let files = format!("{} of {} candidates", grouped(done), grouped(total));
+            let files = format!("{} of {} files", grouped(done), grouped(total));
             parts.push(part(0, PLAIN, files));
         }
         Stage::Hash if now.is_audit && share.is_none() => {
@@ -141,7 +141,7 @@ fn whole_run(view: &View) -> Vec<Part> {
     let mut parts = vec![part(0, PLAIN, clock(now.elapsed))];
     if view.stopping {
         parts.push(part(0, STRONG, "stopping"));
-        parts.push(part(1, PLAIN, "(Ctrl-C again leaves at once)"));
+        parts.push(part(1, PLAIN, "(Ctrl-C again to quit at once)"));
     }
     if now.files_to_audit > 0 {
         parts.push(part(1, PLAIN, audited(view)));
@@ -150,21 +150,21 @@ fn whole_run(view: &View) -> Vec<Part> {
         parts.push(part(
             0,
             BAD,
-            format!("{} rotten", grouped(now.files_rotten)),
+            format!("{} corrupted", grouped(now.files_rotten)),
         ));
     }
     let (active, workers) = (grouped(now.active), grouped(now.workers));
     parts.push(part(
         4,
         PLAIN,
-        format!("{active} of {workers} workers busy"),
+        format!("{active} of {workers} threads busy"),
     ));
     if now.faults > 0 {
         parts.push(part(2, BAD, counted(now.faults, "error", "errors")));
     }
     if now.reclaimable > 0 {
-        let size = human_size(now.reclaimable);
-        parts.push(part(3, GAIN, format!("at least {size} to free so far")));
+        let size = reclaimable(now.reclaimable, false);
+        parts.push(part(3, GAIN, format!("at least {size} so far")));
     }
     parts
 }
@@ -247,9 +247,9 @@ mod tests {
     fn a_wide_terminal_shows_everything() {
         insta::assert_snapshot!(text(&reading(), 120), @"
         Listed   1,234 folders, 56,789 files  50,000 unchanged
-        Probed   3,000 of 3,000 candidates
+        Sampled  3,000 of 3,000 files
         Reading  ━━━━━━━───────────────────────  3.0 GiB of 12.0 GiB  25 %  112.0 MiB/s  ETA 2:15
-        1:23  3 of 4 workers busy  3 errors  at least 1.0 GiB to free so far
+        1:23  3 of 4 threads busy  3 errors  at least 1.0 GiB reclaimable so far
         /home/you/Pictures/2024/Norway/raw/IMG_0001.CR2
         ");
     }
@@ -258,7 +258,7 @@ mod tests {
     fn a_narrow_terminal_shows_what_matters() {
         insta::assert_snapshot!(text(&reading(), 40), @"
         Listed   1,234 folders, 56,789 files
-        Probed   3,000 of 3,000 candidates
+        Sampled  3,000 of 3,000 files
         Reading  3.0 GiB of 12.0 GiB  ETA 2:15
         1:23  3 errors
         /home/you/Pictures/…ay/raw/IMG_0001.CR2
@@ -269,8 +269,8 @@ mod tests {
     fn a_first_scan_reads_while_it_lists() {
         insta::assert_snapshot!(text(&in_stage(Stage::List), 80), @"
         Listing  1,234 folders, 56,789 files  50,000 unchanged  3.0 GiB read
-        Probing  750 of 3,000 candidates
-        1:23  3 of 4 workers busy  3 errors  at least 1.0 GiB to free so far
+        Sampling  750 of 3,000 files
+        1:23  3 of 4 threads busy  3 errors  at least 1.0 GiB reclaimable so far
         /home/you/Pictures/2024/Norway/raw/IMG_0001.CR2
         ");
     }
@@ -279,12 +279,12 @@ mod tests {
     fn an_audit_says_what_it_reads_and_finds() {
         insta::assert_snapshot!(text(&auditing(), 80), @"
         Auditing  ━━━━───────────────  3.0 GiB of 12.0 GiB  25 %  112.0 MiB/s  ETA 2:15
-        1:23  1,200 of 4,800 files  1 rotten  3 of 4 workers busy  3 errors
+        1:23  1,200 of 4,800 files  1 corrupted  3 of 4 threads busy  3 errors
         /home/you/Pictures/2024/Norway/raw/IMG_0001.CR2
         ");
         insta::assert_snapshot!(text(&auditing(), 40), @"
         Auditing  3.0 GiB of 12.0 GiB  ETA 2:15
-        1:23  1,200 of 4,800 files  1 rotten
+        1:23  1,200 of 4,800 files  1 corrupted
         /home/you/Pictures/…ay/raw/IMG_0001.CR2
         ");
         let mut view = auditing();

@@ -1,7 +1,6 @@
-//! What a user or a program sees while a scan runs, on standard error: lines
-//! that are drawn again and again on a terminal, a line or a JSON object every
-//! interval elsewhere. A thread of its own pulls it from the metrics, so that
-//! no worker waits for a terminal.
+//! Progress on standard error while a scan runs: redrawn lines on a terminal, a
+//! line or a JSON object every interval elsewhere. A separate thread reads the
+//! metrics, so that no worker waits for a terminal.
 
 mod json;
 mod lines;
@@ -22,7 +21,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::cli::session::Context;
 use crate::model::escape;
 use crate::pool::Shutdown;
-use crate::report::{counted, human_size, timestamp};
+use crate::report::text::{counted, human_size, timestamp};
 use crate::scan::{Metrics, Notice};
 use crate::settings::{ProgressConfig, ProgressForm};
 use lines::lines;
@@ -31,10 +30,10 @@ use view::Watch;
 
 /// Time between two drawings.
 const FRAME: Duration = Duration::from_millis(100);
-/// Longest time that clearing the terminal may hold up leaving at once.
+/// Longest time that clearing the terminal may delay quitting.
 const CLEARING: Duration = Duration::from_millis(200);
 
-/// The form of progress in these surroundings.
+/// How progress is shown here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shown {
     Bar,
@@ -44,8 +43,8 @@ pub(crate) enum Shown {
 }
 
 impl Shown {
-    /// What the setting comes to. What was asked for by name is there with
-    /// `-q` too; a bar needs a terminal and becomes lines elsewhere.
+    /// Resolves the setting. What was asked for by name is shown with `-q` too;
+    /// a bar needs a terminal and becomes lines elsewhere.
     pub(crate) fn here(config: ProgressConfig, quiet: bool) -> Self {
         let term = std::env::var_os("TERM").filter(|term| !term.is_empty() && term != "dumb");
         Self::of(
@@ -81,7 +80,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Starts showing it where it is to be shown at all.
+    /// Starts showing progress, if it is shown at all.
     pub(crate) fn start(context: &Context, metrics: &Arc<Metrics>, shutdown: &Shutdown) -> Self {
         let mut watch = Watch::new(Arc::clone(metrics), shutdown.clone());
         let interval = context.config.progress.interval;
@@ -151,27 +150,27 @@ impl Bar {
     }
 }
 
-/// Tells the user of a run something, in the form that its progress has.
+/// Shows a notice in the same format as progress.
 pub(crate) fn notify(context: &Context, notice: &Notice) {
     let line = match (context.shown, notice) {
         (Shown::Json, notice) => json::notice(notice),
         _ if context.quiet => return,
-        // It announces the progress, which nobody wants to see.
+        // It announces the progress, which is not shown.
         (Shown::Nothing, Notice::ToRead(..)) => return,
         (_, Notice::ToRead(files, bytes)) => {
             let files = counted(*files, "file", "files");
             format!("{files} to read: {}", human_size(*bytes))
         }
         (_, Notice::AuditResumed(started)) => {
-            format!("going on with the audit of {}", timestamp(*started))
+            format!("resuming the audit of {}", timestamp(*started))
         }
         (_, other) => escape(&other.to_string()),
     };
     context.progress.suspend(|| print(&line));
 }
 
-/// Takes the lines off the terminal before the process is ended from another
-/// thread; not for long, since the terminal may be what hangs.
+/// Clears the lines before another thread ends the process. Waits only briefly,
+/// since the terminal may be what hangs.
 pub(crate) fn clear(display: &MultiProgress) {
     let display = display.clone();
     let (done, cleared) = channel();
@@ -183,12 +182,12 @@ pub(crate) fn clear(display: &MultiProgress) {
 }
 
 fn print(line: &str) {
-    // In one piece, so that lines of other threads stay apart. Nobody is there
-    // to be told when standard error is closed.
+    // In one write, so that lines of other threads are not mixed in. A closed
+    // standard error cannot be reported anywhere.
     io::stderr().write_all(format!("{line}\n").as_bytes()).ok();
 }
 
-/// A path for people; nothing where there is none.
+/// A path for people; `None` if there is none.
 fn shown_path(path: &Path) -> Option<String> {
     (!path.as_os_str().is_empty()).then(|| escape(path))
 }

@@ -1,5 +1,5 @@
-//! How fast something grows: an average that forgets, so that it follows the
-//! present without jumping with every look.
+//! How fast a counter grows: a moving average, so that it follows the present
+//! without jumping at every look.
 
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ impl Pace {
     }
 }
 
-/// A time to go as it is shown: in coarser steps the longer it is, so that it
+/// The time left as it is shown: in coarser steps the longer it is, so that it
 /// does not flicker.
 pub(crate) fn rounded(time: Duration) -> Duration {
     let seconds = time.as_secs_f64().ceil();

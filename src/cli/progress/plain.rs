@@ -1,10 +1,10 @@
-//! Progress for logs: one whole line, however long.
+//! Progress for logs: one line, however long.
 
 use super::lines::{audited, clock};
 use super::shown_path;
 use super::view::{View, percent, share};
 use crate::model::Stage;
-use crate::report::{counted, grouped, human_size};
+use crate::report::text::{counted, grouped, human_size, reclaimable};
 
 /// The line without its end.
 pub(crate) fn line(view: &View) -> String {
@@ -15,7 +15,7 @@ pub(crate) fn line(view: &View) -> String {
     }
     if now.is_audit {
         parts.push(audited(view));
-        parts.push(format!("{} rotten", grouped(now.files_rotten)));
+        parts.push(format!("{} corrupted", grouped(now.files_rotten)));
     } else {
         parts.push(counted(now.folders_listed, "folder", "folders"));
         parts.push(counted(now.files_seen, "file", "files"));
@@ -24,14 +24,14 @@ pub(crate) fn line(view: &View) -> String {
         parts.push(format!("{} unchanged", grouped(now.files_unchanged)));
     }
     let (active, workers) = (grouped(now.active), grouped(now.workers));
-    parts.push(format!("{active} of {workers} workers busy"));
+    parts.push(format!("{active} of {workers} threads busy"));
     parts.push(counted(now.faults, "error", "errors"));
     if now.reclaimable > 0 {
-        let size = human_size(now.reclaimable);
-        parts.push(format!("at least {size} to free so far"));
+        let size = reclaimable(now.reclaimable, false);
+        parts.push(format!("at least {size} so far"));
     }
     if let Some(path) = shown_path(&view.path) {
-        parts.push(format!("at {path}"));
+        parts.push(path);
     }
     parts.join(", ")
 }
@@ -45,7 +45,7 @@ fn doing(view: &View) -> String {
         _ if view.stopping => "stopping".to_owned(),
         Stage::List => "listing".to_owned(),
         Stage::Probe => format!(
-            "probing, {} of {} candidates{share}",
+            "reading samples, {} of {} files{share}",
             grouped(done),
             grouped(total)
         ),
@@ -70,11 +70,11 @@ mod tests {
         assert_eq!(
             line(&reading()),
             "1:23: reading, 3.0 GiB of 12.0 GiB (25 %), 112.0 MiB/s, ETA 2:15, 1,234 folders, \
-             56,789 files, 50,000 unchanged, 3 of 4 workers busy, 3 errors, at least 1.0 GiB to \
-             free so far, at /home/you/Pictures/2024/Norway/raw/IMG_0001.CR2"
+             56,789 files, 50,000 unchanged, 3 of 4 threads busy, 3 errors, at least 1.0 GiB \
+             reclaimable so far, /home/you/Pictures/2024/Norway/raw/IMG_0001.CR2"
         );
         let probing = line(&in_stage(Stage::Probe));
-        assert!(probing.starts_with("1:23: probing, 750 of 3,000 candidates (25 %), ETA 2:15"));
+        assert!(probing.starts_with("1:23: reading samples, 750 of 3,000 files (25 %), ETA 2:15"));
     }
 
     #[test]
@@ -82,7 +82,7 @@ mod tests {
         assert_eq!(
             line(&auditing()),
             "1:23: auditing, 3.0 GiB of 12.0 GiB (25 %), 112.0 MiB/s, ETA 2:15, 1,200 of 4,800 \
-             files, 1 rotten, 3 of 4 workers busy, 3 errors, at \
+             files, 1 corrupted, 3 of 4 threads busy, 3 errors, \
              /home/you/Pictures/2024/Norway/raw/IMG_0001.CR2"
         );
     }

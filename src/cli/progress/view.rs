@@ -1,5 +1,5 @@
-//! What is known at one moment, whatever the form it is shown in: the figures,
-//! how fast they grow, how long it will take, and where a worker is.
+//! A snapshot of a run, independent of how it is shown: counts, speed, time
+//! left, and the path being read.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,9 +12,9 @@ use crate::scan::{Metrics, MetricsSnapshot};
 
 /// How far back the bytes per second look.
 const SPEED_MEMORY: Duration = Duration::from_secs(3);
-/// How far back the time to go looks.
+/// How far back the time left looks.
 const ETA_MEMORY: Duration = Duration::from_secs(30);
-/// A stage is watched for so long before a time to go is dared.
+/// A stage must run this long before its time left is estimated.
 const ETA_AFTER: Duration = Duration::from_secs(2);
 
 /// One moment of a run.
@@ -22,9 +22,9 @@ pub(crate) struct View {
     pub(crate) now: MetricsSnapshot,
     /// Bytes read per second, lately.
     pub(crate) bytes_per_second: u64,
-    /// Time until the stage ends, where that can be told.
+    /// Estimated time until the stage ends, if known.
     pub(crate) eta: Option<Duration>,
-    /// A path that a worker is at; empty where none is known.
+    /// A path being read; empty if none is known.
     pub(crate) path: PathBuf,
     /// Whether the run was asked to stop.
     pub(crate) stopping: bool,
@@ -43,7 +43,7 @@ pub(crate) struct Watch {
 
 impl Watch {
     pub(crate) fn new(metrics: Arc<Metrics>, shutdown: Shutdown) -> Self {
-        // The first answer is there by the first look.
+        // Ask once, so that the answer is ready by the first look.
         metrics.current_path();
         Self {
             metrics,
@@ -67,8 +67,8 @@ impl Watch {
         }
     }
 
-    /// Bytes a second, from the beginning of the stage on: what came before it
-    /// says nothing about it, and the first look has something to say.
+    /// Bytes per second since the stage began: earlier stages say nothing about
+    /// it, and the first look has a value to show.
     fn speed(&mut self, now: &MetricsSnapshot) -> f64 {
         let (began, read) = now.stage_began;
         if self.began.replace(began) != Some(began) {
@@ -97,19 +97,19 @@ impl Watch {
     }
 }
 
-/// How far a stage is: done, and all that is known to be done. `None` where
-/// the whole is not known before the end.
+/// How far a stage is: done, and the known total. `None` if the total is not
+/// known before the end.
 pub(crate) fn share(now: &MetricsSnapshot, stage: Stage) -> Option<(u64, u64)> {
     let (done, total) = match stage {
         Stage::Probe => (now.files_probed, now.candidates),
         Stage::Hash => (now.bytes_hashed, now.bytes_to_hash),
         Stage::List | Stage::Settle => return None,
     };
-    // Files that grew, or were read again, must not make it more than all.
+    // Files that grew, or were read again, must not exceed the total.
     (total > 0).then_some((done.min(total), total))
 }
 
-/// Percent, rounded down, so that 100 is all.
+/// Percent, rounded down, so that 100 means all.
 pub(crate) fn percent((done, total): (u64, u64)) -> u64 {
     let share = u128::from(done) * 100 / u128::from(total.max(1));
     u64::try_from(share).unwrap_or(100)

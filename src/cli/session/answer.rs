@@ -1,5 +1,6 @@
-//! Giving an answer: what is asked about, where the answer goes, and what
-//! belongs on standard error because its format has no place for it.
+//! Shared by the commands that query the catalog: which place a question is
+//! about, where the answer goes, and what goes to standard error because the
+//! output format has no place for it.
 
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -13,10 +14,10 @@ use crate::cli::terminal::{atomic_file, exit, output};
 use crate::model::FolderId;
 use crate::report::{Answer, AnswerFormat, Column, Header, Style};
 
-/// An answer on its way to where the user wants it.
+/// An answer being written.
 pub(crate) type Writing<'a, 'w> = Answer<'a, &'w mut dyn Write>;
 
-/// The form of an answer, from whatever options a command has for it.
+/// The output format of an answer, from a command's options.
 #[derive(Clone, Copy)]
 pub(crate) struct Form<'a> {
     pub(crate) format: AnswerFormat,
@@ -36,7 +37,7 @@ impl<'a> From<&'a AnswerArgs> for Form<'a> {
 
 impl Form<'_> {
     /// Lets `fill` write an answer whose rows have this name and these
-    /// columns. It returns what is left to be said, and its result.
+    /// columns. `fill` returns the notes for standard error, and its result.
     pub(crate) fn give<T>(
         self,
         context: &Context,
@@ -86,13 +87,13 @@ impl Form<'_> {
     }
 }
 
-/// What a question is about: a place in the catalog, as of a scan.
+/// A question about a place in the catalog.
 pub(crate) struct Question {
     pub(crate) catalog: ReadOnly,
     pub(crate) header: Header,
     /// The path that was typed, made whole.
     pub(crate) place: Option<PathBuf>,
-    /// Its folders in the catalog; those of all roots where none was typed.
+    /// Its folders in the catalog; those of all roots if no path was typed.
     pub(crate) tops: Vec<FolderId>,
 }
 
@@ -137,7 +138,7 @@ pub(crate) fn named_place(
     Ok((place, tops))
 }
 
-/// As [`named_place`], but it may be a file, or a folder that is gone.
+/// Like [`named_place`], but it may be a file or a deleted folder.
 pub(crate) fn named_place_ever(
     context: &Context,
     catalog: &ReadOnly,
@@ -155,7 +156,7 @@ pub(crate) fn named_place_ever(
 
 fn unknown(context: &Context, place: &Path) -> anyhow::Error {
     exit::usage(format_args!(
-        "the catalog knows no folder {}: scan it with `{}`",
+        "{} has not been scanned: scan it with `{}`",
         place.display(),
         paths::scan_of(context, place)
     ))

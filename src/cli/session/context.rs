@@ -1,4 +1,4 @@
-//! What every command gets: the configuration and what is known about the
+//! What every command gets: the configuration, and what is known about the
 //! terminal.
 
 use std::io::{self, IsTerminal};
@@ -14,24 +14,24 @@ use crate::report::Style;
 use crate::scan::ScanError;
 use crate::settings::{ColorWhen, Config, Places};
 
-/// Columns of a terminal that does not tell.
+/// Columns assumed if the terminal does not say.
 const DEFAULT_WIDTH: u16 = 80;
 
-/// The surroundings of one command.
+/// The environment of one command.
 #[derive(Debug)]
 pub(crate) struct Context {
     /// The validated settings.
     pub(crate) config: Config,
-    /// Whether `-q` was typed: nothing but results and errors.
+    /// Whether `-q` was typed: only results and errors.
     pub(crate) quiet: bool,
     /// Whether standard output is a terminal, where names must be escaped.
     pub(crate) terminal: bool,
     /// Whether standard output gets colour.
     pub(crate) color: bool,
-    /// The form in which progress is shown.
+    /// How progress is shown.
     pub(crate) shown: Shown,
-    /// Where progress bars are drawn: standard error, and nowhere when progress
-    /// has another form. Log lines go around them.
+    /// Where progress bars are drawn: standard error, or nowhere if progress is
+    /// shown in another way. Log lines go around them.
     pub(crate) progress: MultiProgress,
 }
 
@@ -79,7 +79,7 @@ impl Context {
         error.at(&self.config.db)
     }
 
-    /// The same for whatever a command ended with.
+    /// The same for any error that ended a command.
     pub(crate) fn name_catalog(&self, error: anyhow::Error) -> anyhow::Error {
         let error = match error.downcast::<CatalogError>() {
             Ok(error) => return self.at_catalog(error).into(),
@@ -92,7 +92,7 @@ impl Context {
         }
     }
 
-    /// Tells the user something beside the results, unless `-q` was typed.
+    /// Prints a note beside the results, unless `-q` was typed.
     pub(crate) fn note(&self, sentence: &str) {
         if !self.quiet {
             exit::print_line(sentence);

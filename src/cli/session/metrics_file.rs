@@ -1,5 +1,5 @@
-//! `--metrics-file`: a thread that pulls the figures at intervals and puts
-//! them into a file, which is always whole.
+//! `--metrics-file`: a thread that writes the metrics to a file at intervals,
+//! atomically.
 
 use std::fs;
 use std::io::{self, Write};
@@ -23,8 +23,8 @@ pub(crate) struct MetricsFile {
 }
 
 impl MetricsFile {
-    /// Starts writing if a file is configured. One that cannot be written is
-    /// wrong usage.
+    /// Starts writing if a file is configured. One that cannot be written is a
+    /// usage error.
     pub(crate) fn start(
         config: &MetricsConfig,
         catalog: &Path,
@@ -38,14 +38,13 @@ impl MetricsFile {
         };
         if atomic_file::belongs_to(catalog, &path) {
             return Err(exit::usage(format_args!(
-                "the metrics file {} belongs to the catalog: write to another file",
+                "the metrics file {} belongs to the catalog: choose another file",
                 path.display()
             )));
         }
         write(&path, &prometheus::render(&metrics.snapshot(), true)).map_err(|error| {
             exit::usage(format_args!(
-                "cannot write the metrics file {}: {error}: expected a file that can be created \
-                 or replaced",
+                "cannot write the metrics file {}: {error}",
                 path.display()
             ))
         })?;
@@ -72,7 +71,7 @@ impl Drop for MetricsFile {
     fn drop(&mut self) {
         self.stop.take();
         if let Some(thread) = self.thread.take() {
-            // Figures that cannot be written are no reason to fail a scan.
+            // Metrics that cannot be written are no reason to fail a scan.
             thread.join().ok();
         }
     }
@@ -92,7 +91,7 @@ impl Output {
         }
     }
 
-    /// Replaces the file; a failure is logged when it begins.
+    /// Replaces the file. A failure is logged once, until it works again.
     fn update(&mut self, metrics: &Metrics, running: bool) {
         let text = prometheus::render(&metrics.snapshot(), running);
         match write(&self.path, &text) {
@@ -102,7 +101,7 @@ impl Output {
                     tracing::warn!(
                         event = "metrics.failed",
                         fault = %error,
-                        "the metrics file cannot be written"
+                        "cannot write the metrics file"
                     );
                 }
                 self.is_failing = true;
@@ -111,15 +110,15 @@ impl Output {
     }
 }
 
-/// Puts a new file in the place of the old one. Not synced: after a power cut
-/// the figures are old anyway.
+/// Replaces the old file with a new one. Not synced: after a power cut the
+/// metrics are old anyway.
 fn write(path: &Path, text: &str) -> io::Result<()> {
-    // A link is written through, not replaced.
+    // A link is followed, not replaced.
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return Err(io::Error::other("not a regular file"));
     }
-    // Readable for others too: they collect it, and it holds no names.
+    // Readable for others too: they collect it, and it contains no names.
     let mut file = atomic_file::beside(path)?;
     file.write_all(text.as_bytes())?;
     file.persist(path).map_err(|error| error.error)?;

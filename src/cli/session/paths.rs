@@ -1,5 +1,5 @@
-//! Paths as they are typed, brought into the form that the catalog holds:
-//! absolute, without `.` and `..`, links resolved where the path exists.
+//! Turns typed paths into paths as the catalog stores them: absolute, without
+//! `.` and `..`, links resolved where the path exists.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -33,8 +33,8 @@ pub(crate) fn absolute(path: &Path) -> anyhow::Result<PathBuf> {
     Ok(plain)
 }
 
-/// The root that is meant by `typed`: a root that moved away may be a link
-/// now, so the text counts before what it leads to.
+/// The root that `typed` means. A root that moved away may be a link now, so
+/// the text is tried before the link's target.
 pub(crate) fn root_named<'r>(roots: &'r [RootRow], typed: &Path) -> anyhow::Result<&'r RootRow> {
     let candidates = [absolute(typed)?, resolve(typed)?];
     candidates
@@ -48,8 +48,7 @@ pub(crate) fn root_named<'r>(roots: &'r [RootRow], typed: &Path) -> anyhow::Resu
         })
 }
 
-/// The place in the catalog that is meant by `typed`: below a root, or above
-/// one.
+/// The place in the catalog that `typed` means: below a root, or above one.
 pub(crate) fn place_named(
     context: &Context,
     roots: &[RootRow],
@@ -63,7 +62,7 @@ pub(crate) fn place_named(
     }
     let place = resolve(typed)?;
     Err(exit::usage(format_args!(
-        "{} lies in no root of this catalog: scan it first with `{}`",
+        "{} has not been scanned: scan it with `{}`",
         place.display(),
         scan_of(context, &place)
     )))
@@ -87,7 +86,7 @@ fn place_among(roots: &[RootRow], typed: &Path) -> anyhow::Result<Option<PathBuf
 /// A file was named where only a folder makes sense.
 pub(crate) fn is_a_file(path: &Path) -> anyhow::Error {
     let path = path.display();
-    exit::usage(format_args!("{path} is a file: give the folder it lies in"))
+    exit::usage(format_args!("{path} is a file: give its folder"))
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Running a plan in front of a user: signals, progress, notices, summary,
-//! exit code. Shared by `scan`, `resume` and `retry`.
+//! Runs a plan while a user watches: signals, progress, notices, summary, exit
+//! code. Shared by `scan`, `resume`, `retry` and `audit`.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::report::{StatsForm, text};
 use crate::scan;
 use crate::scan::{Metrics, Notice, Plan, ScanError};
 
-/// A user waiting in front of a scan.
+/// One command that runs the worker pool while a user watches.
 pub(crate) struct Session<'a> {
     context: &'a Context,
     shutdown: Shutdown,
@@ -50,8 +50,8 @@ impl<'a> Session<'a> {
         self
     }
 
-    /// Runs a plan and prints its summary. Roots that are offline are named at
-    /// once, for whoever can still plug them in; they decide the exit code.
+    /// Runs a plan and prints its summary. Offline roots are reported at once,
+    /// while they can still be plugged in; they decide the exit code.
     pub(crate) fn run(&self, catalog: Exclusive, plan: &Plan) -> anyhow::Result<Exit> {
         for error in plan.refused() {
             exit::print_line(&error.to_string());
@@ -59,12 +59,10 @@ impl<'a> Session<'a> {
         match plan.refused().len() {
             0 => self.scan(catalog, plan),
             _ if plan.is_refused() => Ok(Exit::CouldNot),
-            left_out => {
+            skipped => {
                 let exit = self.scan(catalog, plan)?;
-                let left_out = text::counted(left_out as u64, "root was", "roots were");
-                output::print(&format!(
-                    "{left_out} offline and not scanned (named at the start)\n"
-                ))?;
+                let skipped = text::counted(skipped as u64, "root", "roots");
+                output::print(&format!("{skipped} offline and not scanned (see above)\n"))?;
                 Ok(exit.or(Exit::CouldNot))
             }
         }
@@ -93,14 +91,14 @@ impl<'a> Session<'a> {
         Ok(exit)
     }
 
-    /// Does `work` in front of the user, with the progress line.
+    /// Does `work` with the progress display on.
     pub(crate) fn watch<T>(&self, work: impl FnOnce(&Shutdown, &Arc<Metrics>) -> T) -> T {
         let _progress = Progress::start(self.context, &self.metrics, &self.shutdown);
         work(&self.shutdown, &self.metrics)
     }
 
-    /// Runs one plan after the other, until one is interrupted; the worst end
-    /// counts. Each run uses the catalog up, so the next opens it again.
+    /// Runs one plan after the other until one is interrupted; the worst result
+    /// counts. Each run consumes the catalog, so the next opens it again.
     pub(crate) fn run_each<T>(
         &self,
         catalog: Exclusive,

@@ -1,5 +1,5 @@
-//! Ctrl-C and its relatives: the first asks the scan to stop, the second
-//! leaves at once. The catalog is valid either way.
+//! Ctrl-C and other signals: the first asks the scan to stop, the second quits
+//! at once. The catalog is valid either way.
 
 use anyhow::Context as _;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -29,7 +29,7 @@ pub(crate) fn watch(shutdown: &Shutdown, display: &MultiProgress) -> anyhow::Res
                 tracing::info!(
                     event = "shutdown.requested",
                     signal = signal_hook::low_level::signal_name(signal),
-                    "stopping: a second signal leaves at once"
+                    "stopping; send the signal again to quit at once"
                 );
                 shutdown.stop();
             }

@@ -1,5 +1,5 @@
-//! Results in a file instead of on standard output: all or nothing. The file
-//! appears under its name only when it is complete.
+//! Output files, written atomically: a file appears under its name only when it
+//! is complete.
 
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -12,23 +12,23 @@ use tempfile::NamedTempFile;
 use super::exit;
 use crate::catalog::own_files;
 
-/// Lets `write` fill the file at `path`. A device or pipe is written to as it
-/// is; the files of `catalog` are refused.
+/// Lets `write` fill the file at `path`. A device or pipe is written directly;
+/// the files of `catalog` are refused.
 pub(crate) fn fill(
     path: &Path,
     catalog: &Path,
     write: impl FnOnce(&mut File) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    // A link is written through, not replaced.
+    // A link is followed, not replaced.
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let cannot = || format!("cannot write {}", path.display());
     match fs::metadata(path) {
         Ok(found) if is_one_of(&found, &own_files(catalog)) => Err(exit::usage(format_args!(
-            "{} belongs to the catalog: write to another file",
+            "{} belongs to the catalog: choose another file",
             path.display()
         ))),
         Ok(found) if found.is_dir() => Err(exit::usage(format_args!(
-            "{} is a folder: give the name of a file",
+            "{} is a folder: expected a file",
             path.display()
         ))),
         Ok(found) if !found.is_file() => {
@@ -42,8 +42,8 @@ pub(crate) fn fill(
     }
 }
 
-/// A temporary file beside `path`, to be renamed over it; as readable as any
-/// file that the user's shell would have made.
+/// A temporary file beside `path`, to be renamed over it, with the permissions
+/// that the user's umask gives any new file.
 pub(crate) fn beside(path: &Path) -> io::Result<NamedTempFile> {
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

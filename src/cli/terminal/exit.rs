@@ -1,5 +1,5 @@
-//! Exit codes, and the one place where a failure becomes a line on standard
-//! error and a code.
+//! Exit codes, and the one place that turns an error into a line on standard
+//! error and an exit code.
 
 use std::error::Error;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use super::{output, usage_errors as mistakes};
 use crate::platform::Allocator;
-use crate::report::human_size;
+use crate::report::text::human_size;
 use crate::settings::ConfigError;
 
 #[global_allocator]
@@ -17,14 +17,14 @@ static ALLOCATOR: Allocator = Allocator::new(out_of_memory);
 /// How the program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// Done.
+    /// Success.
     Done,
-    /// Done, with findings: paths that could not be read, or a problem that
-    /// `verify` found.
+    /// Completed with problems: unreadable paths, or a problem that `verify`
+    /// found.
     Findings,
     /// Wrong usage or configuration.
     Usage,
-    /// Could not: catalog unusable or locked, disk full, root offline, device
+    /// Failed: catalog unusable or locked, disk full, root offline, device
     /// failing.
     CouldNot,
     /// Interrupted, state saved.
@@ -43,7 +43,7 @@ impl Exit {
         }
     }
 
-    /// The worse of two ends, as far as a script would care.
+    /// The worse of two exits.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         if other.code() > self.code() {
@@ -60,8 +60,8 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// A mistake in what the user typed that shows only while a command runs, for
-/// instance a path that does not exist. Ends with [`Exit::Usage`].
+/// A usage error that shows only while a command runs, for instance a path
+/// that does not exist. Ends with [`Exit::Usage`].
 #[derive(Debug)]
 struct UsageError(String);
 
@@ -79,11 +79,11 @@ pub(crate) fn usage(sentence: impl fmt::Display) -> anyhow::Error {
     UsageError(sentence.to_string()).into()
 }
 
-/// Refuses a largest size below the smallest.
+/// Refuses a `--max-size` below `--min-size`.
 pub(crate) fn check_sizes(min: Option<u64>, max: Option<u64>) -> anyhow::Result<()> {
     match (min, max) {
         (Some(min), Some(max)) if min > max => Err(usage(format_args!(
-            "invalid value '{}' from --max-size: expected at least the smallest size, {}",
+            "invalid value '{}' from --max-size: expected at least --min-size, {}",
             human_size(max),
             human_size(min)
         ))),
@@ -91,8 +91,8 @@ pub(crate) fn check_sizes(min: Option<u64>, max: Option<u64>) -> anyhow::Result<
     }
 }
 
-/// Prints why a command failed, and says how the program ends. A reader who
-/// left is no failure.
+/// Prints why a command failed, and returns the exit code. A closed pipe is
+/// not a failure.
 pub(crate) fn explain(error: &anyhow::Error) -> Exit {
     if output::reader_left() {
         return Exit::Done;
@@ -101,8 +101,8 @@ pub(crate) fn explain(error: &anyhow::Error) -> Exit {
     exit_of(error)
 }
 
-/// Prints what is wrong with the command line and how it would be right, or
-/// what clap has to say: help, the version.
+/// Prints what is wrong with the command line and how to fix it, or what clap
+/// prints: help, the version.
 pub(crate) fn explain_usage(error: &clap::Error) -> Exit {
     if let Some(sentence) = mistakes::sentence(error) {
         print_line(&sentence);
@@ -129,8 +129,8 @@ fn exit_of(error: &anyhow::Error) -> Exit {
     }
 }
 
-/// The chain of causes in one line. A cause that its effect already quotes is
-/// not said twice.
+/// The chain of causes in one line. A cause that the error before it already
+/// quotes is not repeated.
 fn sentence(error: &anyhow::Error) -> String {
     error.chain().fold(String::new(), |mut sentence, cause| {
         let cause = cause.to_string();
@@ -144,14 +144,14 @@ fn sentence(error: &anyhow::Error) -> String {
     })
 }
 
-/// Prints a line of our own on standard error.
+/// Prints an error line on standard error.
 pub(crate) fn print_line(sentence: &str) {
-    // Where standard error is closed too, the exit code has to do.
+    // If standard error is closed too, the exit code has to do.
     writeln!(io::stderr(), "dupescan: {}", one_line(sentence)).unwrap_or_default();
 }
 
-/// Escapes control characters: names in the sentence must neither break the
-/// line nor reach the terminal as commands.
+/// Escapes control characters, so that names neither break the line nor reach
+/// the terminal as commands.
 fn one_line(sentence: &str) -> String {
     sentence.chars().fold(String::new(), |mut line, c| {
         if c.is_control() {
@@ -163,12 +163,12 @@ fn one_line(sentence: &str) -> String {
     })
 }
 
-/// Ends the program with a sentence, without memory and without any lock that
-/// may be held. For the catalog it is like a kill: what was committed stays.
+/// Ends the program with a message, without allocating and without taking any
+/// lock. For the catalog it is like a kill: what was committed stays.
 fn out_of_memory() -> ! {
-    const SENTENCE: &[u8] = b"dupescan: out of memory; nothing that was saved is lost, and \
-        `dupescan resume` goes on with a scan (fewer --workers take less)\n";
-    // Where standard error is closed too, the exit code has to do.
+    const SENTENCE: &[u8] = b"dupescan: out of memory; what was saved is kept, and `dupescan \
+        resume` continues a scan (fewer --threads need less memory)\n";
+    // If standard error is closed too, the exit code has to do.
     rustix::io::write(io::stderr(), SENTENCE).ok();
     signal_hook::low_level::exit(Exit::CouldNot.code().into())
 }

@@ -1,5 +1,4 @@
-//! What was mistyped, in one sentence and with what would be right, instead of
-//! the paragraph that clap has for it.
+//! Usage errors in one sentence, with a suggestion, instead of clap's paragraph.
 
 use std::error::Error;
 
@@ -9,19 +8,19 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use crate::cli::args::Cli;
 use crate::settings::values;
 
-/// What is wrong with the command line; `None` where clap has more to say:
+/// What is wrong with the command line; `None` for what clap prints itself:
 /// help, the version.
 pub(crate) fn sentence(error: &clap::Error) -> Option<String> {
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
             let name = one(error, ContextKind::InvalidSubcommand)?;
             let meant = suggestion(error, &name);
-            Some(format!("there is no command '{name}'{meant}"))
+            Some(format!("unknown command '{name}'{meant}"))
         }
         ErrorKind::UnknownArgument => {
             let name = one(error, ContextKind::InvalidArg)?;
             let what = if name.starts_with('-') {
-                format!("there is no option {name} here")
+                format!("unknown option {name}")
             } else {
                 format!("unexpected argument '{name}'")
             };
@@ -29,36 +28,36 @@ pub(crate) fn sentence(error: &clap::Error) -> Option<String> {
         }
         ErrorKind::MissingRequiredArgument => {
             let names = all(error, ContextKind::InvalidArg);
-            let names: Vec<_> = names.iter().map(|name| bare_name(name)).collect();
-            Some(format!("missing: {}", names.join(" and ")))
+            let names: Vec<_> = names.iter().map(|name| described(name)).collect();
+            Some(format!("missing {}", names.join(" and ")))
         }
         ErrorKind::ArgumentConflict => {
             let name = one(error, ContextKind::InvalidArg)?;
             let others = all(error, ContextKind::PriorArg);
             let others: Vec<_> = others.iter().map(|other| bare_name(other)).collect();
             let (name, others) = (bare_name(&name), others.join(" or "));
-            Some(format!("{name} does not go together with {others}"))
+            Some(format!("{name} cannot be used with {others}"))
         }
         ErrorKind::TooManyValues => {
             let name = one(error, ContextKind::InvalidArg)?;
             let value = one(error, ContextKind::InvalidValue)?;
             let name = bare_name(&name);
-            Some(format!("unexpected value '{value}': {name} takes none"))
+            Some(format!("unexpected value '{value}': {name} takes no value"))
         }
         ErrorKind::WrongNumberOfValues => {
             let name = one(error, ContextKind::InvalidArg)?;
             let wanted = number(error, ContextKind::ExpectedNumValues)?;
             let given = number(error, ContextKind::ActualNumValues)?;
             let name = bare_name(&name);
-            Some(format!("{name} takes {wanted} values, and has {given}"))
+            Some(format!("{name} takes {wanted} values, but got {given}"))
         }
         ErrorKind::ValueValidation | ErrorKind::InvalidValue => bad_value(error),
         _ => None,
     }
 }
 
-/// How the command is used, and where more about it is; `None` where the
-/// sentence alone says what to do.
+/// The usage of the command, and where to find its help; `None` if the sentence
+/// alone says what to do.
 pub(crate) fn hint(error: &clap::Error) -> Option<String> {
     let usage = usage_of(error)?;
     let command = command_of(&usage).join(" ");
@@ -75,8 +74,8 @@ fn usage_of(error: &clap::Error) -> Option<String> {
     Some(line.to_owned())
 }
 
-/// The words before the arguments: the program under the name it was started
-/// by, whatever that is, and the subcommands.
+/// The words before the arguments: the program, under the name it was started
+/// with, and the subcommands.
 fn command_of(usage: &str) -> Vec<&str> {
     let words = usage.split(' ');
     words
@@ -84,8 +83,7 @@ fn command_of(usage: &str) -> Vec<&str> {
         .collect()
 }
 
-/// A bad value gets the same single line as one in the file or the
-/// environment.
+/// A bad value gets the same line as one in the file or the environment.
 fn bad_value(error: &clap::Error) -> Option<String> {
     let allowed = match error.kind() {
         ErrorKind::ValueValidation => Some(error.source()?.to_string()),
@@ -98,8 +96,8 @@ fn bad_value(error: &clap::Error) -> Option<String> {
     let option = bare_name(&option);
     let value = one(error, ContextKind::InvalidValue).filter(|value| !value.is_empty());
     Some(match (value, allowed) {
-        (Some(value), Some(allowed)) => format!("invalid value '{value}' from {option}: {allowed}"),
-        (Some(value), None) => format!("invalid value '{value}' from {option}"),
+        (Some(value), Some(allowed)) => format!("invalid value '{value}' for {option}: {allowed}"),
+        (Some(value), None) => format!("invalid value '{value}' for {option}"),
         (None, Some(allowed)) => format!("{option} needs a value: {allowed}"),
         (None, None) => format!("{option} needs a value"),
     })
@@ -126,8 +124,8 @@ fn suggested(error: &clap::Error) -> Vec<String> {
     kinds.iter().flat_map(|kind| all(error, *kind)).collect()
 }
 
-/// clap compares letter by letter: `SCAN` has nothing in common with `scan`.
-/// So the word is tried once more as all commands and options are written.
+/// clap's suggestions are case-sensitive: `SCAN` has nothing in common with
+/// `scan`. So the word is tried again in lower case.
 fn meant_in_lower_case(error: &clap::Error, name: &str) -> Vec<String> {
     let lower = name.to_lowercase();
     let Some(usage) = usage_of(error).filter(|_| lower != name) else {
@@ -161,6 +159,15 @@ fn all(error: &clap::Error, kind: ContextKind) -> Vec<String> {
     }
 }
 
+/// An argument that is missing, in words where its name says little.
+fn described(name: &str) -> &str {
+    match bare_name(name) {
+        "A" => "first folder",
+        "B" => "second folder",
+        other => other,
+    }
+}
+
 /// What clap calls `--hash <ALGORITHM>`, `--nice[=<BOOL>]` or `[ID]...`,
 /// without its decoration.
 fn bare_name(option: &str) -> &str {
@@ -191,26 +198,26 @@ mod tests {
         for (line, expected) in [
             (
                 "report --min-size big",
-                "invalid value 'big' from --min-size: expected a size such as 512, 1k, 10M, 1.5G \
+                "invalid value 'big' for --min-size: expected a size such as 512, 1k, 10M, 1.5G \
                  or 2GiB (powers of 1024) or 500MB (of 1000), less than 8 EiB",
             ),
             (
                 "scan . --hash md5",
-                "invalid value 'md5' from --hash: expected sha256, sha512, sha3-256 or blake3",
+                "invalid value 'md5' for --hash: expected sha256, sha512, sha3-256 or blake3",
             ),
             (
                 "scan . --gitignore=maybe",
-                "invalid value 'maybe' from --gitignore: expected true or false",
+                "invalid value 'maybe' for --gitignore: expected true or false",
             ),
             (
                 "report --format",
                 "--format needs a value: expected table, json, jsonl, csv, fdupes or html",
             ),
             ("report --limit", "--limit needs a value"),
-            ("history --between 1", "--between takes 2 values, and has 1"),
+            ("history --between 1", "--between takes 2 values, but got 1"),
             (
                 "retry all",
-                "invalid value 'all' from ID: expected an ID from the list of `dupescan errors`",
+                "invalid value 'all' for ID: expected an ID as listed by `dupescan errors`",
             ),
         ] {
             assert_eq!(message(line).unwrap(), expected);
@@ -222,17 +229,17 @@ mod tests {
         for (line, expected, usage) in [
             (
                 "scna .",
-                "there is no command 'scna': did you mean scan?",
+                "unknown command 'scna': did you mean scan?",
                 "dupescan --help",
             ),
             (
                 "report --forat json",
-                "there is no option --forat here: did you mean --format?",
+                "unknown option --forat: did you mean --format?",
                 "dupescan report --help",
             ),
             (
                 "scan --wat .",
-                "there is no option --wat here",
+                "unknown option --wat",
                 "dupescan scan --help",
             ),
             (
@@ -240,20 +247,21 @@ mod tests {
                 "unexpected argument 'extra'",
                 "dupescan status --help",
             ),
-            ("scan", "missing: PATH", "dupescan scan --help"),
+            ("scan", "missing PATH", "dupescan scan --help"),
+            ("diff a", "missing second folder", "dupescan diff --help"),
             (
                 "roots move",
-                "missing: OLD and NEW",
+                "missing OLD and NEW",
                 "dupescan roots move --help",
             ),
             (
                 "status -q -v",
-                "--quiet does not go together with --verbose",
+                "--quiet cannot be used with --verbose",
                 "--help",
             ),
             (
                 "report --null=3",
-                "unexpected value '3': --null takes none",
+                "unexpected value '3': --null takes no value",
                 "dupescan report --help",
             ),
         ] {
@@ -269,18 +277,18 @@ mod tests {
     #[test]
     fn capitals_do_not_hide_what_was_meant() {
         for (line, expected) in [
-            ("SCAN .", "there is no command 'SCAN': did you mean scan?"),
-            ("Scan .", "there is no command 'Scan': did you mean scan?"),
-            ("SCNA .", "there is no command 'SCNA': did you mean scan?"),
+            ("SCAN .", "unknown command 'SCAN': did you mean scan?"),
+            ("Scan .", "unknown command 'Scan': did you mean scan?"),
+            ("SCNA .", "unknown command 'SCNA': did you mean scan?"),
             (
                 "report --Format json",
-                "there is no option --Format here: did you mean --format?",
+                "unknown option --Format: did you mean --format?",
             ),
             (
                 "report --FORAT json",
-                "there is no option --FORAT here: did you mean --format?",
+                "unknown option --FORAT: did you mean --format?",
             ),
-            ("XYZZY", "there is no command 'XYZZY'"),
+            ("XYZZY", "unknown command 'XYZZY'"),
         ] {
             assert_eq!(message(line).as_deref(), Some(expected));
         }

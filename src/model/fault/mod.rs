@@ -1,4 +1,4 @@
-//! What can go wrong with one path, and what kind of trouble it is. Pure:
+//! What can go wrong with one path, and what kind of fault it is. Pure:
 //! retrying, recording and giving up are decided elsewhere.
 
 #[cfg(test)]
@@ -50,18 +50,18 @@ impl Step {
     }
 }
 
-/// What kind of trouble a fault is, and so what happens next.
+/// What kind of fault it is, and so what happens next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FaultClass {
-    /// May go away by itself: tried again after a pause.
+    /// May go away by itself: retried after a pause.
     Transient,
-    /// The file moved under the reader: tried again.
+    /// The file changed while being read: retried.
     Changed,
-    /// The path is gone: counted, not an error.
+    /// The path no longer exists: counted, not an error.
     Vanished,
-    /// Will not go away by itself: recorded, and the scan goes on.
+    /// Will not go away by itself: recorded, and the scan continues.
     Permanent,
-    /// Nothing can go on: the scan stops cleanly.
+    /// The scan cannot continue and stops cleanly.
     Fatal,
 }
 
@@ -97,7 +97,7 @@ impl FaultClass {
 pub struct Fault {
     /// What was being done.
     pub step: Step,
-    /// What kind of trouble it is.
+    /// What kind of fault it is.
     pub class: FaultClass,
     /// The operating system's error number, where there is one.
     pub errno: Option<i32>,
@@ -122,7 +122,7 @@ impl Fault {
             step,
             class: FaultClass::Changed,
             errno: None,
-            message: "the file changed while it was read".to_owned(),
+            message: "the file changed while being read".to_owned(),
         }
     }
 
@@ -146,7 +146,7 @@ impl Fault {
         }
     }
 
-    /// An item that made no progress for so long that it was given up.
+    /// An item that made no progress for too long.
     pub fn timed_out(step: Step, seconds: u64) -> Self {
         Self {
             step,
@@ -179,9 +179,9 @@ impl fmt::Display for Fault {
 
 /// The class of an operating-system error met on a path below a root.
 ///
-/// What a failing device says is transient without exception: if it recovers,
-/// the next attempt succeeds, and if not, the paths stay pending instead of
-/// becoming dead letters one by one.
+/// The errors of a failing device are all transient: if it recovers, the next
+/// attempt succeeds, and if not, the paths stay pending instead of becoming
+/// dead letters one by one.
 pub(crate) fn classify(error: &io::Error) -> FaultClass {
     let Some(raw) = error.raw_os_error() else {
         return FaultClass::Permanent;
@@ -207,7 +207,7 @@ pub(crate) fn classify(error: &io::Error) -> FaultClass {
 /// The errors of a device, a server or a connection that is failing.
 ///
 /// A damaged filesystem (EUCLEAN, EBADMSG) is not among them: the device
-/// answers, and what it says about other paths may well be good.
+/// responds, and other paths may well be readable.
 fn is_device_like(errno: Errno) -> bool {
     matches!(
         errno,
@@ -229,8 +229,7 @@ fn is_device_like(errno: Errno) -> bool {
     ) || LINUX_DEVICE_LIKE.contains(&errno)
 }
 
-/// What Linux adds: errors of its block layer and network filesystems that
-/// other systems do not have.
+/// Errors of the block layer and network filesystems that only Linux has.
 #[cfg(target_os = "linux")]
 const LINUX_DEVICE_LIKE: &[Errno] = &[
     Errno::COMM,
@@ -256,29 +255,27 @@ fn describe(error: &io::Error) -> String {
 fn hint(fault: &Fault) -> &'static str {
     match fault.errno.map(Errno::from_raw_os_error) {
         Some(Errno::ACCESS | Errno::PERM) => {
-            "check the permissions, or scan as a user who may read it"
+            "check the permissions, or scan as a user who can read it"
         }
-        Some(Errno::IO) => "the device could not read it: check the disk (dmesg, smartctl)",
+        Some(Errno::IO) => "the device failed to read it: check the disk (dmesg, smartctl)",
         Some(Errno::NODEV | Errno::NXIO) => "the device is gone: reconnect it and scan again",
         Some(Errno::SHUTDOWN) => {
-            "the filesystem shut itself down: look at dmesg, check it, and mount it again"
+            "the filesystem shut itself down: check dmesg, run fsck, and mount it again"
         }
-        Some(errno) if is_damage(errno) => {
-            "the filesystem is damaged here: look at dmesg and check it (fsck)"
-        }
+        Some(errno) if is_damage(errno) => "the filesystem is damaged: check dmesg and run fsck",
         Some(errno) if is_locked_away(errno) => {
-            "it is encrypted, or the ticket for it ran out: unlock it and scan again"
+            "it is locked (encrypted, or its ticket expired): unlock it and scan again"
         }
         Some(errno) if is_device_like(errno) => {
-            "the filesystem did not answer: check the mount, the device or the network"
+            "the filesystem did not respond: check the mount, the device or the network"
         }
-        Some(Errno::LOOP) => "a symbolic link took its place: scan again",
+        Some(Errno::LOOP) => "it was replaced by a symbolic link: scan again",
         Some(Errno::NAMETOOLONG) => "the name is too long for this filesystem",
         Some(Errno::MFILE | Errno::NFILE) => "too many open files: raise the limit (ulimit -n)",
         _ => match fault.class {
-            FaultClass::Changed => "it was being written: scan again when it is at rest",
+            FaultClass::Changed => "it was being written: scan again when it no longer changes",
             _ if fault.step == Step::Internal => "this is a bug in dupescan: please report it",
-            _ => "try again with `dupescan retry`",
+            _ => "retry with `dupescan retry`",
         },
     }
 }
@@ -289,7 +286,7 @@ fn is_damage(errno: Errno) -> bool {
     matches!(errno, Errno::UCLEAN | Errno::BADMSG | Errno::ILSEQ)
 }
 
-/// The key or the ticket that opens it is missing.
+/// The key or ticket that unlocks it is missing.
 #[cfg(target_os = "linux")]
 fn is_locked_away(errno: Errno) -> bool {
     matches!(

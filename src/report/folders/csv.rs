@@ -24,8 +24,8 @@ const GROUP_COLUMNS: [&str; 9] = [
 const PAIR_COLUMNS: [&str; 21] = [
     "pair",
     "similarity",
-    "contents_in_both",
-    "contents_in_either",
+    "distinct_files_in_both",
+    "distinct_files_in_either",
     "bytes_in_both",
     "bytes_in_either",
     "left",
@@ -34,14 +34,14 @@ const PAIR_COLUMNS: [&str; 21] = [
     "left_files",
     "left_only_files",
     "left_only_bytes",
-    "left_undetermined",
+    "left_unchecked",
     "right",
     "right_b64",
     "right_contained",
     "right_files",
     "right_only_files",
     "right_only_bytes",
-    "right_undetermined",
+    "right_unchecked",
     "as_of_scan",
 ];
 
@@ -58,7 +58,7 @@ const DIFFERENCE_COLUMNS: [&str; 14] = [
     "left_mtime",
     "right_size",
     "right_mtime",
-    "undetermined",
+    "unchecked",
     "as_of_scan",
 ];
 
@@ -179,7 +179,7 @@ impl<W: Write> Rows<W> {
         what: &str,
         path: &Path,
         states: [Option<(u64, i64)>; 2],
-        is_undetermined: bool,
+        is_unchecked: bool,
     ) -> io::Result<()> {
         let mut cells = shared.to_vec();
         cells.push(what.to_owned());
@@ -189,7 +189,7 @@ impl<W: Write> Rows<W> {
             cells.push(size.map(|size| size.to_string()).unwrap_or_default());
             cells.push(mtime.map(rfc3339_nanos).unwrap_or_default());
         }
-        cells.push(is_undetermined.to_string());
+        cells.push(is_unchecked.to_string());
         cells.push(self.as_of_scan.clone());
         self.out.write_record(cells).map_err(io_error)
     }

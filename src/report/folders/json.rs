@@ -24,7 +24,7 @@ pub(crate) fn write<W: Write>(report: &FolderReport, out: W) -> io::Result<()> {
         generated_at: rfc3339(report.header.generated_at),
         as_of: report.header.as_of.map(AsOfJson::new),
         unfinished_scans: report.header.unfinished,
-        not_compared: ScopeJson::new(&report.scope),
+        filters: ScopeJson::new(&report.scope),
         question: QuestionJson::new(&report.answer),
     };
     let mut head = Vec::new();
@@ -72,28 +72,28 @@ struct Frame<'a> {
     generated_at: String,
     as_of: Option<AsOfJson>,
     unfinished_scans: usize,
-    not_compared: ScopeJson<'a>,
+    filters: ScopeJson<'a>,
     #[serde(flatten)]
     question: QuestionJson,
 }
 
 #[derive(Serialize)]
 struct ScopeJson<'a> {
-    smaller_than: Option<u64>,
-    larger_than: Option<u64>,
-    other_extensions_than: &'a [String],
+    min_size: Option<u64>,
+    max_size: Option<u64>,
+    extensions: &'a [String],
     exclude: &'a [String],
-    left_out_by_scans: bool,
+    as_scanned: bool,
 }
 
 impl<'a> ScopeJson<'a> {
     fn new(scope: &'a FolderScope) -> Self {
         Self {
-            smaller_than: scope.min_size,
-            larger_than: scope.max_size,
-            other_extensions_than: &scope.extensions,
+            min_size: scope.min_size,
+            max_size: scope.max_size,
+            extensions: &scope.extensions,
             exclude: &scope.exclude,
-            left_out_by_scans: scope.as_scanned,
+            as_scanned: scope.as_scanned,
         }
     }
 }
@@ -152,13 +152,13 @@ struct TotalsJson {
     folders: u64,
     reclaimable: u64,
     linked_groups: u64,
-    undetermined: LeftOutJson,
+    unchecked: LeftOutJson,
 }
 
 #[derive(Serialize)]
 struct LeftOutJson {
     folders: u64,
-    with_undetermined_files: u64,
+    with_unchecked_files: u64,
     with_unreadable_paths: u64,
     not_listed: u64,
     filtered: u64,
@@ -171,7 +171,7 @@ impl TotalsJson {
             folders: totals.folders,
             reclaimable: totals.reclaimable,
             linked_groups: totals.linked,
-            undetermined: LeftOutJson::new(totals.left_out),
+            unchecked: LeftOutJson::new(totals.left_out),
         }
     }
 }
@@ -180,7 +180,7 @@ impl LeftOutJson {
     fn new(left_out: LeftOut) -> Self {
         Self {
             folders: left_out.folders,
-            with_undetermined_files: left_out.undetermined,
+            with_unchecked_files: left_out.undetermined,
             with_unreadable_paths: left_out.unreadable,
             not_listed: left_out.unlisted,
             filtered: left_out.filtered,
@@ -191,8 +191,8 @@ impl LeftOutJson {
 #[derive(Serialize)]
 struct PairJson<'a> {
     similarity: f64,
-    contents_in_both: u64,
-    contents_in_either: u64,
+    distinct_files_in_both: u64,
+    distinct_files_in_either: u64,
     bytes_in_both: u64,
     bytes_in_either: u64,
     left: SideJson<'a>,
@@ -206,8 +206,8 @@ impl<'a> PairJson<'a> {
         let [left, right] = &pair.sides;
         Self {
             similarity: percent(pair.both.weight(measure), pair.either.weight(measure)),
-            contents_in_both: pair.both.contents,
-            contents_in_either: pair.either.contents,
+            distinct_files_in_both: pair.both.contents,
+            distinct_files_in_either: pair.either.contents,
             bytes_in_both: pair.both.bytes,
             bytes_in_either: pair.either.bytes,
             left: SideJson::new(PathJson::new(&left.0), &left.1, measure),
@@ -224,14 +224,14 @@ struct SideJson<'a> {
     contained: f64,
     files: u64,
     bytes: u64,
-    contents: u64,
-    content_bytes: u64,
+    distinct_files: u64,
+    distinct_bytes: u64,
     only_files: u64,
     only_bytes: u64,
-    only_contents: u64,
-    only_content_bytes: u64,
-    undetermined_files: u64,
-    gaps: Vec<&'static str>,
+    only_distinct_files: u64,
+    only_distinct_bytes: u64,
+    unchecked_files: u64,
+    incomplete: Vec<&'static str>,
 }
 
 impl<'a> SideJson<'a> {
@@ -248,14 +248,14 @@ impl<'a> SideJson<'a> {
             contained: percent(all - side.only.weight(measure), all),
             files: side.files,
             bytes: side.bytes,
-            contents: side.all.contents,
-            content_bytes: side.all.bytes,
+            distinct_files: side.all.contents,
+            distinct_bytes: side.all.bytes,
             only_files: side.only_files,
             only_bytes: side.only_bytes,
-            only_contents: side.only.contents,
-            only_content_bytes: side.only.bytes,
-            undetermined_files: side.undetermined,
-            gaps: gaps.map(|(_, name)| name).collect(),
+            only_distinct_files: side.only.contents,
+            only_distinct_bytes: side.only.bytes,
+            unchecked_files: side.undetermined,
+            incomplete: gaps.map(|(_, name)| name).collect(),
         }
     }
 }
@@ -284,7 +284,7 @@ struct OnlyJson<'a> {
     path: PathJson<'a>,
     size: u64,
     mtime: String,
-    undetermined: bool,
+    unchecked: bool,
 }
 
 impl<'a> OnlyJson<'a> {
@@ -293,7 +293,7 @@ impl<'a> OnlyJson<'a> {
             path: PathJson::new(&file.path),
             size: file.size,
             mtime: rfc3339_nanos(file.mtime_ns),
-            undetermined: file.is_doubtful,
+            unchecked: file.is_doubtful,
         }
     }
 }
@@ -330,8 +330,8 @@ impl<'a> ChangedJson<'a> {
 struct SimilarTotalsJson {
     pairs: u64,
     complete: bool,
-    crowded_folders: u64,
-    undetermined: LeftOutJson,
+    paired_with_first_only: u64,
+    unchecked: LeftOutJson,
 }
 
 impl SimilarTotalsJson {
@@ -339,8 +339,8 @@ impl SimilarTotalsJson {
         Self {
             pairs: similar.all,
             complete: similar.is_complete,
-            crowded_folders: similar.crowded,
-            undetermined: LeftOutJson::new(similar.undetermined),
+            paired_with_first_only: similar.crowded,
+            unchecked: LeftOutJson::new(similar.undetermined),
         }
     }
 }

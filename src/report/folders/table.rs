@@ -14,14 +14,16 @@ use super::{
 use crate::folders::{ChangedFile, Differences, Gaps, LeftOut, NamedFile, Side};
 use crate::model::{Timestamp, escape};
 use crate::report::Style;
-use crate::report::text::{as_of_in, counted, grouped, human_size, shorten_middle, timestamp_in};
+use crate::report::text::{
+    as_of_in, counted, grouped, reclaimable, shorten_middle, size, timestamp_in, unchecked_meaning,
+};
 
 const GAIN: Paint = AnsiColor::Green.on_default().bold();
 const STRONG: Paint = Paint::new().bold();
 const FAINT: Paint = Paint::new().dimmed();
 
-/// What is true of hard links and of a folder that is mounted twice.
-const ALIASES: &str = "the first's very files by other names, no copy of them";
+/// Folders full of hard links, or a folder that is mounted twice.
+const ALIASES: &str = "same files as the first (hard links or mounts), not copies";
 
 pub(crate) fn write<W: Write>(report: &FolderReport, style: Style, out: W) -> io::Result<()> {
     write_in(TimeZone::system(), report, style, out)
@@ -65,13 +67,13 @@ impl<W: Write> Table<W> {
     }
 
     fn group(&mut self, group: &FolderGroup) -> io::Result<()> {
-        let frees = format!("frees {}", self.size(group.reclaimable));
+        let gain = reclaimable(group.reclaimable, self.style.exact_bytes);
         let folders = counted(group.paths.len() as u64, "folder", "folders");
         let files = counted(group.files, "file", "files");
-        let frees = self.painted(GAIN, &format!("{frees:<17}"));
+        let gain = self.painted(GAIN, &format!("{gain:<22}"));
         let folders = self.painted(STRONG, &format!("{folders:<11}"));
         let bytes = self.size(group.bytes);
-        writeln!(self.out, "{frees}  {folders}  {files}, {bytes} each")?;
+        writeln!(self.out, "{gain}  {folders}  {files}, {bytes} each")?;
         for path in &group.paths {
             self.path(4, path)?;
         }
@@ -89,23 +91,20 @@ impl<W: Write> Table<W> {
             writeln!(self.out, "no duplicate folders found")?;
         } else {
             let line = format!(
-                "{}, {}; keeping one of each frees {}",
-                counted(totals.groups, "group", "groups"),
+                "{}, {}, {}",
+                counted(totals.groups, "duplicate group", "duplicate groups"),
                 counted(totals.folders, "folder", "folders"),
-                self.size(totals.reclaimable),
+                reclaimable(totals.reclaimable, self.style.exact_bytes),
             );
             let line = self.painted(STRONG, &line);
             writeln!(self.out, "{line}")?;
         }
         self.shown(shown, totals.groups, "groups")?;
         if totals.linked > 0 {
-            let groups = counted(totals.linked, "group more frees", "groups more free");
-            writeln!(
-                self.out,
-                "{groups} nothing: the same files under several names"
-            )?;
+            let groups = counted(totals.linked, "more group", "more groups");
+            writeln!(self.out, "{groups} of hard links: nothing to reclaim")?;
         }
-        let meaning = "neither known duplicate nor known unique";
+        let meaning = unchecked_meaning(totals.left_out.folders);
         self.left_out(&totals.left_out, meaning)
     }
 
@@ -113,18 +112,14 @@ impl<W: Write> Table<W> {
         if left_out.folders == 0 {
             return Ok(());
         }
-        let folders = counted(left_out.folders, "folder is", "folders are");
-        writeln!(self.out, "{folders} undetermined: {meaning}")?;
+        let folders = counted(left_out.folders, "folder", "folders");
+        writeln!(self.out, "{folders} unchecked ({meaning})")?;
         let reasons = [
-            // Not read, or rotten.
-            (
-                left_out.undetermined,
-                "with undetermined files",
-                "scan, audit",
-            ),
+            // Not read, or corrupted.
+            (left_out.undetermined, "with unchecked files", "scan, audit"),
             (left_out.unreadable, "with unreadable paths", "errors"),
             // Unreadable, or not reached yet.
-            (left_out.unlisted, "not listed to the end", "errors, resume"),
+            (left_out.unlisted, "not fully listed", "errors, resume"),
         ];
         for (count, reason, commands) in reasons {
             if count > 0 {
@@ -136,7 +131,7 @@ impl<W: Write> Table<W> {
             let count = grouped(left_out.filtered);
             writeln!(
                 self.out,
-                "    {count} scanned with filters, which may hide files: --as-scanned ignores that"
+                "    {count} scanned with filters that may hide files (--as-scanned compares them)"
             )?;
         }
         Ok(())
@@ -148,14 +143,14 @@ impl<W: Write> Table<W> {
         }
         if similar.all == 0 {
             let percent = similar.percent;
-            writeln!(self.out, "no folders are {percent} % alike or more")?;
+            writeln!(self.out, "no folders are at least {percent} % similar")?;
         } else {
             let pairs = counted(similar.all, "pair", "pairs");
             let by = match similar.measure {
-                crate::folders::Measure::Count => "by number of contents",
+                crate::folders::Measure::Count => "by number of distinct files",
                 crate::folders::Measure::Bytes => "by bytes",
             };
-            let line = format!("{pairs} at least {} % alike, {by}", similar.percent);
+            let line = format!("{pairs} at least {} % similar, {by}", similar.percent);
             let line = self.painted(STRONG, &line);
             writeln!(self.out, "{line}")?;
         }
@@ -164,31 +159,31 @@ impl<W: Write> Table<W> {
             let folders = counted(similar.crowded, "folder is", "folders are");
             writeln!(
                 self.out,
-                "{folders} equal to many others, and paired with the first of them only"
+                "{folders} identical to many others and paired only with the first"
             )?;
         }
         if !similar.is_complete {
             writeln!(
                 self.out,
-                "too many pairs: the search stopped, and some are missing"
+                "too many pairs: the search stopped early, and some are missing"
             )?;
             writeln!(
                 self.out,
-                "    a higher threshold, --min-size or --exclude makes them fewer"
+                "    narrow it down with a higher threshold, --min-size or --exclude"
             )?;
         }
-        let meaning = "they may have more in common with others than is known";
+        let meaning = "may have more in common than shown";
         self.left_out(&similar.undetermined, meaning)
     }
 
     fn pair(&mut self, pair: &FolderPair, similar: &Similar) -> io::Result<()> {
         let measure = similar.measure;
         let share = percent(pair.both.weight(measure), pair.either.weight(measure));
-        let share = self.painted(GAIN, &format!("{:<15}", format!("{share} alike")));
+        let share = self.painted(GAIN, &format!("{:<17}", format!("{share} similar")));
         let bytes = format!("{} in both", self.size(pair.both.bytes));
         let bytes = self.painted(STRONG, &format!("{bytes:<18}"));
         let both = grouped(pair.both.contents);
-        let either = counted(pair.either.contents, "content", "contents");
+        let either = counted(pair.either.contents, "distinct file", "distinct files");
         writeln!(self.out, "{share}  {bytes}  {both} of {either}")?;
         for (path, side) in &pair.sides {
             self.path(4, path)?;
@@ -214,17 +209,17 @@ impl<W: Write> Table<W> {
                 self.size(side.only_bytes)
             ),
         };
-        let line = format!("{contained} of it is in the other; {only}");
+        let line = format!("{contained} of it is also in the other; {only}");
         let line = self.painted(FAINT, &line);
         writeln!(self.out, "        {line}")?;
         if side.undetermined > 0 {
             let files = counted(side.undetermined, "file", "files");
-            let line = format!("{files} undetermined, counted as different");
+            let line = format!("{files} unchecked, counted as different");
             writeln!(self.out, "        {line}")?;
         }
         let gaps = [
-            (Gaps::UNREADABLE, "paths in it could not be read"),
-            (Gaps::UNLISTED, "folders in it were not listed to the end"),
+            (Gaps::UNREADABLE, "some paths in it are unreadable"),
+            (Gaps::UNLISTED, "some folders in it are not fully listed"),
             (Gaps::FILTERED, "it was scanned with filters"),
         ];
         for (_, what) in gaps.iter().filter(|(gap, _)| side.gaps.has(*gap)) {
@@ -252,11 +247,7 @@ impl<W: Write> Table<W> {
 
     fn only(&mut self, file: &NamedFile) -> io::Result<()> {
         let size = self.size(file.size);
-        let mark = if file.is_doubtful {
-            "undetermined: "
-        } else {
-            ""
-        };
+        let mark = if file.is_doubtful { "unchecked: " } else { "" };
         let name = self.shortened(22 + mark.len(), &file.path);
         writeln!(self.out, "        {size:>12}  {mark}{name}")
     }
@@ -273,25 +264,25 @@ impl<W: Write> Table<W> {
     }
 
     fn scope(&mut self, scope: &FolderScope) -> io::Result<()> {
-        let mut left_out = Vec::new();
+        let mut skipped = Vec::new();
         if let Some(size) = scope.min_size {
-            left_out.push(format!("files smaller than {}", self.size(size)));
+            skipped.push(format!("files smaller than {}", self.size(size)));
         }
         if let Some(size) = scope.max_size {
-            left_out.push(format!("files larger than {}", self.size(size)));
+            skipped.push(format!("files larger than {}", self.size(size)));
         }
         if !scope.extensions.is_empty() {
             let extensions = scope.extensions.join(", ");
-            left_out.push(format!("files with other extensions than {extensions}"));
+            skipped.push(format!("files with other extensions than {extensions}"));
         }
-        left_out.extend(scope.exclude.iter().map(escape));
+        skipped.extend(scope.exclude.iter().map(escape));
         if scope.as_scanned {
-            left_out.push("what the scans left out".to_owned());
+            skipped.push("files that the scans skipped".to_owned());
         }
-        if left_out.is_empty() {
+        if skipped.is_empty() {
             return Ok(());
         }
-        writeln!(self.out, "not compared: {}", left_out.join(", "))
+        writeln!(self.out, "not compared: {}", skipped.join(", "))
     }
 
     fn shown(&mut self, shown: u64, all: u64, what: &str) -> io::Result<()> {
@@ -317,11 +308,7 @@ impl<W: Write> Table<W> {
     }
 
     fn size(&self, bytes: u64) -> String {
-        if self.style.exact_bytes {
-            format!("{} B", grouped(bytes))
-        } else {
-            human_size(bytes)
-        }
+        size(bytes, self.style.exact_bytes)
     }
 
     fn painted(&self, paint: Paint, text: &str) -> String {

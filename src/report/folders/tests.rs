@@ -107,12 +107,12 @@ fn text(report: &FolderReport, format: FolderFormat) -> String {
 #[test]
 fn groups_are_listed_with_their_sums() {
     insta::assert_snapshot!(table(&identical(vec![group()]), Style::default()), @r"
-    frees 14.0 MiB     3 folders    1,234 files, 7.0 MiB each
+    14.0 MiB reclaimable    3 folders    1,234 files, 7.0 MiB each
         /home/ann/photos
         /backup/ann/photos
         /usb/\x1b[2Jodd\nname
 
-    1 group, 3 folders; keeping one of each frees 14.0 MiB
+    1 duplicate group, 3 folders, 14.0 MiB reclaimable
     as of scan 12, 2026-11-16 09:30
     ");
 }
@@ -140,20 +140,20 @@ fn what_is_not_known_or_not_shown_is_told() {
         as_scanned: true,
     };
     insta::assert_snapshot!(table(&report, Style::default()), @r"
-    frees 14.0 MiB     3 folders    1,234 files, 7.0 MiB each
+    14.0 MiB reclaimable    3 folders    1,234 files, 7.0 MiB each
         /home/ann/photos
         /backup/ann/photos
         /usb/\x1b[2Jodd\nname
 
-    9 groups, 3 folders; keeping one of each frees 14.0 MiB
+    9 duplicate groups, 3 folders, 14.0 MiB reclaimable
     showing 1 of 9 groups
-    2 groups more free nothing: the same files under several names
-    8 folders are undetermined: neither known duplicate nor known unique
-        1 with undetermined files (see dupescan scan, audit)
+    2 more groups of hard links: nothing to reclaim
+    8 folders unchecked (could be duplicates; not fully read yet)
+        1 with unchecked files (see dupescan scan, audit)
         2 with unreadable paths (see dupescan errors)
-        3 not listed to the end (see dupescan errors, resume)
-        4 scanned with filters, which may hide files: --as-scanned ignores that
-    not compared: files smaller than 1.0 KiB, *.tmp, what the scans left out
+        3 not fully listed (see dupescan errors, resume)
+        4 scanned with filters that may hide files (--as-scanned compares them)
+    not compared: files smaller than 1.0 KiB, *.tmp, files that the scans skipped
     as of scan 12, 2026-11-16 09:30
     ");
 }
@@ -161,21 +161,21 @@ fn what_is_not_known_or_not_shown_is_told() {
 #[test]
 fn pairs_say_what_each_side_has() {
     insta::assert_snapshot!(table(&similar(vec![pair()], Measure::Count), Style::default()), @r"
-    66.7 % alike     2.9 KiB in both     2 of 3 contents
+    66.7 % similar     2.9 KiB in both     2 of 3 distinct files
         /home/ann/photos
-            66.7 % of it is in the other; 1 file only here, 100 B
-            1 file undetermined, counted as different
-            paths in it could not be read
+            66.7 % of it is also in the other; 1 file only here, 100 B
+            1 file unchecked, counted as different
+            some paths in it are unreadable
             it was scanned with filters
         /backup/caf\xe9
-            100 % of it is in the other; nothing only here
+            100 % of it is also in the other; nothing only here
 
-    1 pair at least 50 % alike, by number of contents
+    1 pair at least 50 % similar, by number of distinct files
     as of scan 12, 2026-11-16 09:30
     ");
     let by_bytes = table(&similar(vec![pair()], Measure::Bytes), Style::default());
-    assert!(by_bytes.starts_with("96.8 % alike"), "{by_bytes}");
-    assert!(by_bytes.contains("alike, by bytes"), "{by_bytes}");
+    assert!(by_bytes.starts_with("96.8 % similar"), "{by_bytes}");
+    assert!(by_bytes.contains("similar, by bytes"), "{by_bytes}");
 }
 
 /// A pair with a difference of every kind.
@@ -204,17 +204,17 @@ fn detailed() -> FolderPair {
 fn differences_are_listed_by_kind() {
     let text = table(&similar(vec![detailed()], Measure::Count), Style::default());
     let (_, differences) = text.split_once("nothing only here\n").unwrap();
-    insta::assert_snapshot!(differences, @r"
-    only in the first:
-               100 B  sub/new.jpg
-    only in the second:
-               100 B  undetermined: locked
-    same name, different content:
-        notes.txt
-            2024-05-01 12:00, 10 B  |  1970-01-01 00:00, 2.0 KiB
+    insta::assert_snapshot!(differences, @"
+        only in the first:
+                   100 B  sub/new.jpg
+        only in the second:
+                   100 B  unchecked: locked
+        same name, different content:
+            notes.txt
+                2024-05-01 12:00, 10 B  |  1970-01-01 00:00, 2.0 KiB
 
-1 pair at least 50 % alike, by number of contents
-as of scan 12, 2026-11-16 09:30
+    1 pair at least 50 % similar, by number of distinct files
+    as of scan 12, 2026-11-16 09:30
     ");
 }
 
@@ -227,10 +227,10 @@ fn a_search_that_stopped_says_so() {
     answer.is_complete = false;
     answer.crowded = 1;
     insta::assert_snapshot!(table(&report, Style::default()), @"
-    no folders are 50 % alike or more
-    1 folder is equal to many others, and paired with the first of them only
-    too many pairs: the search stopped, and some are missing
-        a higher threshold, --min-size or --exclude makes them fewer
+    no folders are at least 50 % similar
+    1 folder is identical to many others and paired only with the first
+    too many pairs: the search stopped early, and some are missing
+        narrow it down with a higher threshold, --min-size or --exclude
     as of scan 12, 2026-11-16 09:30
     ");
 }
@@ -286,7 +286,7 @@ fn exact_bytes_replace_rounded_sizes() {
         ..Style::default()
     };
     let text = table(&identical(vec![group()]), style);
-    assert!(text.contains("frees 14,680,064 B"), "{text}");
+    assert!(text.contains("14,680,064 B reclaimable"), "{text}");
 }
 
 #[test]
@@ -299,12 +299,12 @@ fn json_has_every_number_and_exact_names() {
     let pair = &value["pairs"][0];
     assert_eq!(pair["similarity"], 66.7);
     assert_eq!(
-        pair["left"]["gaps"],
+        pair["left"]["incomplete"],
         serde_json::json!(["unreadable", "filtered"])
     );
     assert_eq!(pair["right"]["path_b64"], "L2JhY2t1cC9jYWbp");
     assert_eq!(pair["right"]["contained"], 100.0);
-    assert_eq!(pair["differences"]["only_right"][0]["undetermined"], true);
+    assert_eq!(pair["differences"]["only_right"][0]["unchecked"], true);
     let changed = &pair["differences"]["changed"][0];
     assert_eq!(changed["left"]["mtime"], "2024-05-01T12:00:00.000000042Z");
     assert_eq!(value["as_of"]["scan"], 12);

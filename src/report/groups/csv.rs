@@ -1,5 +1,5 @@
 //! Comma-separated values, one row per copy; with `--links` the other names of
-//! a copy are rows of their own, right below it, with its path in `name_of`.
+//! a copy are rows of their own, right below it, with its path in `same_file_as`.
 //!
 //! A spreadsheet runs a cell that starts with `=`, `+`, `-`, `@`, TAB or CR as
 //! a formula, so such text gets a leading `'`. Names that are not UTF-8 have
@@ -12,6 +12,7 @@ use std::path::Path;
 
 use crate::model::{CopyEntry, Group, Totals, escape};
 use crate::report::encode::{base64, rfc3339_nanos};
+use crate::report::text::comparison_word;
 use crate::report::{Header, Render, Style};
 
 const COLUMNS: [&str; 15] = [
@@ -21,14 +22,14 @@ const COLUMNS: [&str; 15] = [
     "size",
     "copies",
     "reclaimable",
-    "verified",
+    "comparison",
     "path",
     "path_b64",
     "root",
     "mtime",
     "volume",
     "inode",
-    "name_of",
+    "same_file_as",
     "as_of_scan",
 ];
 
@@ -133,7 +134,7 @@ impl<W: Write> Render for Csv<W> {
     }
 }
 
-/// The cells that all rows of a group have in common, up to `verified`.
+/// The cells that all rows of a group have in common, up to `comparison`.
 fn shared_cells(number: u64, group: &Group) -> [String; 7] {
     [
         number.to_string(),
@@ -142,7 +143,7 @@ fn shared_cells(number: u64, group: &Group) -> [String; 7] {
         group.size.to_string(),
         group.copies.len().to_string(),
         group.reclaimable().to_string(),
-        group.verified.to_string(),
+        comparison_word(group).to_owned(),
     ]
 }
 
@@ -210,9 +211,9 @@ mod tests {
     #[test]
     fn a_row_is_a_copy() {
         insta::assert_snapshot!(text(Style::default(), &[photos()]), @"
-        group,digest,algorithm,size,copies,reclaimable,verified,path,path_b64,root,mtime,volume,inode,name_of,as_of_scan
-        1,a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7,sha256,25270682,2,25270682,true,/backup/2024/IMG_0001.CR2,,/backup,2024-05-01T12:00:00.000000042Z,uuid:5e1f,4711,,12
-        1,a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7,sha256,25270682,2,25270682,true,/home/ann/photos/2024/IMG_0001.CR2,,/home/ann,2024-05-01T12:00:00.000000042Z,uuid:5e1f,4711,,12
+        group,digest,algorithm,size,copies,reclaimable,comparison,path,path_b64,root,mtime,volume,inode,same_file_as,as_of_scan
+        1,a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7,sha256,25270682,2,25270682,byte-for-byte,/backup/2024/IMG_0001.CR2,,/backup,2024-05-01T12:00:00.000000042Z,uuid:5e1f,4711,,12
+        1,a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7,sha256,25270682,2,25270682,byte-for-byte,/home/ann/photos/2024/IMG_0001.CR2,,/home/ann,2024-05-01T12:00:00.000000042Z,uuid:5e1f,4711,,12
         ");
     }
 
@@ -223,10 +224,10 @@ mod tests {
             ..LINKS
         };
         insta::assert_snapshot!(text(style, &[odd_group()]), @r"
-        group,digest,algorithm,size,copies,reclaimable,verified,path,path_b64,root,mtime,volume,inode,name_of,as_of_scan
-        1,0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b,blake3,9,2,9,false,/usb/two\nlines,L3VzYi90d28KbGluZXM=,/usb,2024-05-01T12:00:00.000000042Z,uuid:5e1f,,,12
-        1,0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b,blake3,9,2,9,false,/usb/latin-\xe9,L3VzYi9sYXRpbi3p,/usb,2024-05-01T12:00:00.000000042Z,uuid:5e1f,,/usb/two\nlines,12
-        1,0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b,blake3,9,2,9,false,/usb/\x1b[2J\u{9b}1m\u{202e}gpj.exe,L3VzYi8bWzJKwpsxbeKArmdwai5leGU=,/usb,2024-05-01T12:00:00.000000042Z,uuid:5e1f,4711,,12
+        group,digest,algorithm,size,copies,reclaimable,comparison,path,path_b64,root,mtime,volume,inode,same_file_as,as_of_scan
+        1,0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b,blake3,9,2,9,blake3,/usb/two\nlines,L3VzYi90d28KbGluZXM=,/usb,2024-05-01T12:00:00.000000042Z,uuid:5e1f,,,12
+        1,0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b,blake3,9,2,9,blake3,/usb/latin-\xe9,L3VzYi9sYXRpbi3p,/usb,2024-05-01T12:00:00.000000042Z,uuid:5e1f,,/usb/two\nlines,12
+        1,0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b,blake3,9,2,9,blake3,/usb/\x1b[2J\u{9b}1m\u{202e}gpj.exe,L3VzYi8bWzJKwpsxbeKArmdwai5leGU=,/usb,2024-05-01T12:00:00.000000042Z,uuid:5e1f,4711,,12
         ");
     }
 
@@ -235,7 +236,7 @@ mod tests {
         let rows = rows(LINKS, &[photos()]);
         let names: Vec<_> = rows
             .iter()
-            .map(|row| [&row["path"], &row["root"], &row["name_of"]].map(String::as_str))
+            .map(|row| [&row["path"], &row["root"], &row["same_file_as"]].map(String::as_str))
             .collect();
         let first = "/backup/2024/IMG_0001.CR2";
         assert_eq!(

@@ -4,7 +4,7 @@
 //! `path` is text. A name that is not UTF-8 has its text with U+FFFD in it and
 //! `path_b64`, the exact bytes in base64. An entry of `links` is a string, or
 //! an object `{"path", "path_b64"}` where the name is not UTF-8. `root` is
-//! text only: its exact bytes are the beginning of `path`, up to as many `/`.
+//! text only: its exact bytes are the start of `path`, up to as many `/`.
 //! Controls that JSON lets through (DEL, C1, bidi) are written as `\u…`.
 
 use std::borrow::Cow;
@@ -16,6 +16,7 @@ use serde_json::ser::{CompactFormatter, Formatter};
 
 use crate::model::{Algorithm, AsOf, CopyEntry, Group, Totals, is_hazardous};
 use crate::report::encode::{base64, rfc3339, rfc3339_nanos};
+use crate::report::text::comparison_word;
 use crate::report::{Header, Render};
 
 /// Version of the document; raised when a field changes its meaning.
@@ -96,7 +97,7 @@ impl Formatter for Disarming {
     }
 }
 
-/// Up to which scan an answer holds.
+/// Which scan an answer reflects.
 #[derive(Serialize)]
 pub(crate) struct AsOfJson {
     scan: i64,
@@ -120,7 +121,7 @@ pub(crate) struct GroupJson<'a> {
     size: u64,
     copies: usize,
     reclaimable: u64,
-    verified: bool,
+    comparison: &'static str,
     files: Vec<FileJson<'a>>,
 }
 
@@ -132,7 +133,7 @@ impl<'a> GroupJson<'a> {
             size: group.size,
             copies: group.copies.len(),
             reclaimable: group.reclaimable(),
-            verified: group.verified,
+            comparison: comparison_word(group),
             files: group.copies.iter().map(FileJson::new).collect(),
         }
     }
@@ -201,7 +202,7 @@ pub(crate) struct TotalsJson {
     groups: u64,
     copies: u64,
     reclaimable: u64,
-    undetermined: u64,
+    unchecked: u64,
 }
 
 impl TotalsJson {
@@ -210,7 +211,7 @@ impl TotalsJson {
             groups: totals.groups,
             copies: totals.copies,
             reclaimable: totals.reclaimable,
-            undetermined: totals.undetermined,
+            unchecked: totals.undetermined,
         }
     }
 }
@@ -249,15 +250,15 @@ mod tests {
     fn a_report_follows_the_schema() {
         insta::assert_snapshot!(text(&[photos(), odd_group()]), @r#"
         {"schema":1,"generated_at":"2026-11-16T09:31:07Z","as_of":{"scan":12,"finished_at":"2026-11-16T09:30:00Z"},"groups":[
-        {"digest":"a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7","algorithm":"sha256","size":25270682,"copies":2,"reclaimable":25270682,"verified":true,"files":[{"path":"/backup/2024/IMG_0001.CR2","root":"/backup","mtime":"2024-05-01T12:00:00.000000042Z","volume":"uuid:5e1f","inode":4711,"links":["/backup/by-date/2024-05-01.CR2"]},{"path":"/home/ann/photos/2024/IMG_0001.CR2","root":"/home/ann","mtime":"2024-05-01T12:00:00.000000042Z","volume":"uuid:5e1f","inode":4711,"links":[]}]},
-        {"digest":"0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b","algorithm":"blake3","size":9,"copies":2,"reclaimable":9,"verified":false,"files":[{"path":"/usb/two\nlines","root":"/usb","mtime":"2024-05-01T12:00:00.000000042Z","volume":"uuid:5e1f","inode":null,"links":[{"path":"/usb/latin-�","path_b64":"L3VzYi9sYXRpbi3p"}]},{"path":"/usb/\u001b[2J\u009b1m\u202egpj.exe","root":"/usb","mtime":"2024-05-01T12:00:00.000000042Z","volume":"uuid:5e1f","inode":4711,"links":[]}]}
-        ],"totals":{"groups":2,"copies":4,"reclaimable":25270691,"undetermined":0}}
+        {"digest":"a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7","algorithm":"sha256","size":25270682,"copies":2,"reclaimable":25270682,"comparison":"byte-for-byte","files":[{"path":"/backup/2024/IMG_0001.CR2","root":"/backup","mtime":"2024-05-01T12:00:00.000000042Z","volume":"uuid:5e1f","inode":4711,"links":["/backup/by-date/2024-05-01.CR2"]},{"path":"/home/ann/photos/2024/IMG_0001.CR2","root":"/home/ann","mtime":"2024-05-01T12:00:00.000000042Z","volume":"uuid:5e1f","inode":4711,"links":[]}]},
+        {"digest":"0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b","algorithm":"blake3","size":9,"copies":2,"reclaimable":9,"comparison":"blake3","files":[{"path":"/usb/two\nlines","root":"/usb","mtime":"2024-05-01T12:00:00.000000042Z","volume":"uuid:5e1f","inode":null,"links":[{"path":"/usb/latin-�","path_b64":"L3VzYi9sYXRpbi3p"}]},{"path":"/usb/\u001b[2J\u009b1m\u202egpj.exe","root":"/usb","mtime":"2024-05-01T12:00:00.000000042Z","volume":"uuid:5e1f","inode":4711,"links":[]}]}
+        ],"totals":{"groups":2,"copies":4,"reclaimable":25270691,"unchecked":0}}
         "#);
     }
 
     #[test]
     fn no_groups_make_a_valid_document() {
-        insta::assert_snapshot!(text(&[]), @r#"{"schema":1,"generated_at":"2026-11-16T09:31:07Z","as_of":{"scan":12,"finished_at":"2026-11-16T09:30:00Z"},"groups":[],"totals":{"groups":0,"copies":0,"reclaimable":0,"undetermined":0}}"#);
+        insta::assert_snapshot!(text(&[]), @r#"{"schema":1,"generated_at":"2026-11-16T09:31:07Z","as_of":{"scan":12,"finished_at":"2026-11-16T09:30:00Z"},"groups":[],"totals":{"groups":0,"copies":0,"reclaimable":0,"unchecked":0}}"#);
         assert_eq!(parsed(&[])["groups"], json!([]));
     }
 

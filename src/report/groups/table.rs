@@ -1,5 +1,5 @@
 //! The listing for people: a line about each group, its paths below, and at
-//! the end what it comes to and as of which scan.
+//! the end the totals and the scan they reflect.
 //!
 //! Paths stay whole at any width, since people copy them, and always have
 //! their control characters escaped.
@@ -48,20 +48,14 @@ impl<W: Write> Table<W> {
     /// The line above the paths; its fields are padded so that they stand
     /// below each other from group to group.
     fn headline(&mut self, group: &Group) -> io::Result<()> {
-        let size = self.size(group.size);
-        let gain = self.size(group.reclaimable());
+        let size = text::size(group.size, self.style.exact_bytes);
+        let gain = text::reclaimable(group.reclaimable(), self.style.exact_bytes);
         let copies = counted(group.copies.len() as u64, "copy", "copies");
-        let proof = if group.verified {
-            "verified"
-        } else {
-            "by digest"
-        };
         let digest = group.digest.to_hex();
         let fields = [
-            (STRONG, format!("{:<15}", format!("{size} each"))),
-            (STRONG, format!("{copies:<9}")),
-            (GAIN, format!("{:<16}", format!("frees {gain}"))),
-            (Paint::new(), format!("{proof:<9}")),
+            (STRONG, format!("{:<22}", format!("{copies} of {size}"))),
+            (GAIN, format!("{gain:<22}")),
+            (Paint::new(), format!("{:<13}", text::comparison(group))),
             (FAINT, digest.chars().take(SHORT_DIGEST).collect()),
         ];
         let line = self.joined(&fields);
@@ -91,7 +85,7 @@ impl<W: Write> Table<W> {
     fn copy(&mut self, copy: &CopyEntry) -> io::Result<()> {
         writeln!(self.out, "    {}", escape(&copy.path))?;
         if self.style.links {
-            let mark = self.painted(FAINT, "also named");
+            let mark = self.painted(FAINT, "also at");
             for link in &copy.links {
                 writeln!(self.out, "      {mark} {}", escape(link))?;
             }
@@ -103,12 +97,7 @@ impl<W: Write> Table<W> {
         if totals.groups == 0 {
             writeln!(self.out, "no duplicates found")?;
         } else {
-            let line = format!(
-                "{}, {}; keeping one of each frees {}",
-                counted(totals.groups, "group", "groups"),
-                counted(totals.copies, "copy", "copies"),
-                self.size(totals.reclaimable),
-            );
+            let line = text::group_totals(totals, self.style.exact_bytes);
             writeln!(self.out, "{}", self.painted(STRONG, &line))?;
         }
         if self.shown < totals.groups {
@@ -116,17 +105,9 @@ impl<W: Write> Table<W> {
             writeln!(self.out, "showing {shown} of {all} groups")?;
         }
         if totals.undetermined > 0 {
-            let files = counted(totals.undetermined, "file is", "files are");
-            writeln!(
-                self.out,
-                "{files} undetermined: neither known duplicate nor known unique"
-            )?;
+            writeln!(self.out, "{}", text::unchecked(totals.undetermined))?;
         }
         Ok(())
-    }
-
-    fn size(&self, bytes: u64) -> String {
-        text::size(bytes, self.style.exact_bytes)
     }
 
     fn painted(&self, paint: Paint, text: &str) -> String {
@@ -197,15 +178,15 @@ mod tests {
     #[test]
     fn groups_are_listed_with_their_sums() {
         insta::assert_snapshot!(rendered(PLAIN, &[photos(), odd_group()]), @r"
-        24.1 MiB each    2 copies   frees 24.1 MiB    verified   a7a7a7a7a7a7
+        2 copies of 24.1 MiB    24.1 MiB reclaimable    byte-for-byte  a7a7a7a7a7a7
             /backup/2024/IMG_0001.CR2
             /home/ann/photos/2024/IMG_0001.CR2
 
-        9 B each         2 copies   frees 9 B         by digest  0b0b0b0b0b0b
+        2 copies of 9 B         9 B reclaimable         same BLAKE3    0b0b0b0b0b0b
             /usb/two\nlines
             /usb/\x1b[2J\u{9b}1m\u{202e}gpj.exe
 
-        2 groups, 4 copies; keeping one of each frees 24.1 MiB
+        2 duplicate groups, 4 copies, 24.1 MiB reclaimable
         as of scan 12, 2026-11-16 09:30
         ");
     }
@@ -217,17 +198,17 @@ mod tests {
             ..PLAIN
         };
         insta::assert_snapshot!(rendered(style, &[photos(), odd_group()]), @r"
-        24.1 MiB each    2 copies   frees 24.1 MiB    verified   a7a7a7a7a7a7
+        2 copies of 24.1 MiB    24.1 MiB reclaimable    byte-for-byte  a7a7a7a7a7a7
             /backup/2024/IMG_0001.CR2
-              also named /backup/by-date/2024-05-01.CR2
+              also at /backup/by-date/2024-05-01.CR2
             /home/ann/photos/2024/IMG_0001.CR2
 
-        9 B each         2 copies   frees 9 B         by digest  0b0b0b0b0b0b
+        2 copies of 9 B         9 B reclaimable         same BLAKE3    0b0b0b0b0b0b
             /usb/two\nlines
-              also named /usb/latin-\xe9
+              also at /usb/latin-\xe9
             /usb/\x1b[2J\u{9b}1m\u{202e}gpj.exe
 
-        2 groups, 4 copies; keeping one of each frees 24.1 MiB
+        2 duplicate groups, 4 copies, 24.1 MiB reclaimable
         as of scan 12, 2026-11-16 09:30
         ");
     }
@@ -239,8 +220,11 @@ mod tests {
             ..PLAIN
         };
         let report = rendered(style, &[photos()]);
-        assert!(report.contains("25,270,682 B each"), "{report}");
-        assert!(report.contains("of each frees 25,270,682 B"), "{report}");
+        assert!(report.contains("2 copies of 25,270,682 B"), "{report}");
+        assert!(
+            report.contains("copies, 25,270,682 B reclaimable"),
+            "{report}"
+        );
     }
 
     #[test]
@@ -251,7 +235,7 @@ mod tests {
         };
         let report = rendered(style, &[photos()]);
         assert!(!report.contains("a7a7"), "{report}");
-        assert!(report.contains("verified"), "{report}");
+        assert!(report.contains("byte-for-byte"), "{report}");
         let style = Style {
             width: Some(20),
             ..PLAIN
@@ -263,9 +247,10 @@ mod tests {
     fn the_widest_headline_fits_80_columns() {
         let mut group = photos();
         group.size = 1023 * 1024 * 1024 + 900 * 1024;
+        group.algorithm = crate::model::Algorithm::Sha3_256;
         group.verified = false;
         let copy = group.copies[0].clone();
-        group.copies = vec![copy; 123_456];
+        group.copies = vec![copy; 12_345];
         let report = rendered(PLAIN, &[group]);
         let headline = report.lines().next().unwrap();
         assert!(headline.contains("a7a7"), "{headline}");
@@ -314,13 +299,13 @@ mod tests {
         let mut unfinished = header();
         unfinished.unfinished = 1;
         insta::assert_snapshot!(text_of(PLAIN, &unfinished, &[photos()], &sums), @"
-        24.1 MiB each    2 copies   frees 24.1 MiB    verified   a7a7a7a7a7a7
+        2 copies of 24.1 MiB    24.1 MiB reclaimable    byte-for-byte  a7a7a7a7a7a7
             /backup/2024/IMG_0001.CR2
             /home/ann/photos/2024/IMG_0001.CR2
 
-        1,234 groups, 5,678 copies; keeping one of each frees 99.0 GiB
+        1,234 duplicate groups, 5,678 copies, 99.0 GiB reclaimable
         showing 1 of 1,234 groups
-        1 file is undetermined: neither known duplicate nor known unique
+        1 file unchecked (could be a duplicate; not fully read yet)
         as of scan 12, 2026-11-16 09:30 (1 unfinished scan: groups may be missing)
         ");
     }

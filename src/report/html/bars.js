@@ -1,5 +1,5 @@
-// Bars that say how much each type or size class would free, and filter the
-// groups when pressed.
+// Bars that show how much space each type or size class wastes, and filter
+// the groups when pressed.
 
 class Bars {
   /** `kinds` has a label and perhaps a type for each number that `kindOf` gives. */

@@ -41,7 +41,7 @@ class Report {
     this.folderParent = [0];
     this.rootFolders = new Set();
     this.groupSize = [];
-    this.groupVerified = [];
+    this.groupComparison = [];
     this.groupDigest = [];
     this.groupType = [];
     this.groupClass = [];
@@ -62,7 +62,7 @@ class Report {
     return this.groupSize.length;
   }
 
-  add([size, verified, digest, copies, folders = [], links = [], roots = []]) {
+  add([size, comparison, digest, copies, folders = [], links = [], roots = []]) {
     for (let at = 0; at < folders.length; at += 2) this.addFolder(this.numbers[folders[at]], folders[at + 1]);
     for (const root of roots) this.rootFolders.add(this.numbers[root]);
     const first = this.copyFolder.length;
@@ -79,7 +79,7 @@ class Report {
     this.copyStart.push(this.copyFolder.length);
     this.linkStart.push(this.linkCopy.length);
     this.groupSize.push(size);
-    this.groupVerified.push(verified);
+    this.groupComparison.push(comparison);
     this.groupDigest.push(digest);
     this.groupType.push(typeOf(this.copyName[first] ?? ""));
     this.groupClass.push(CLASSES.findIndex(([limit]) => size <= limit));
@@ -131,7 +131,7 @@ class Report {
     this.findRoots();
   }
 
-  /** What each folder's subtree would free, in all and by type. */
+  /** The reclaimable space of each folder's subtree, in all and by type. */
   sumFolders() {
     const count = this.folderName.length;
     this.own = new Float64Array(count);

@@ -1,7 +1,7 @@
 //! Groups as the page's script reads them: compact JSON, one group a line,
 //! in which nothing can end the script element it stands in.
 //!
-//! A group is `[size, verified, digest, copies, folders, links, roots]`;
+//! A group is `[size, comparison, digest, copies, folders, links, roots]`;
 //! empty lists at its end are left out. `copies` is flat: folder, name,
 //! modification time in seconds, and so on. `links` is flat too: which copy of
 //! the group, folder, name. `folders` lists the folders that were not named
@@ -21,8 +21,9 @@ use serde::Serialize;
 
 use crate::model::{Group, escape, is_hazardous};
 use crate::report::groups::write_escaping;
+use crate::report::text::comparison;
 
-/// Folders that are remembered. Beyond that all are forgotten and named anew
+/// Folders that are remembered. Beyond that all are forgotten and named again
 /// as they turn up, so that memory does not grow with the report.
 const REMEMBERED: usize = 1 << 16;
 
@@ -74,12 +75,8 @@ impl Packer {
             }
         }
         let digest: String = group.digest.to_hex().chars().take(SHORT_DIGEST).collect();
-        write!(
-            out,
-            "[{},{},\"{digest}\"",
-            group.size,
-            u8::from(group.verified)
-        )?;
+        let comparison = comparison(group);
+        write!(out, "[{},\"{comparison}\",\"{digest}\"", group.size)?;
         let lists = [
             copies,
             std::mem::take(&mut self.folders.fresh),

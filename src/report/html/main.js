@@ -1,4 +1,4 @@
-// Takes up the data, draws the page, and connects its parts.
+// Reads the data, draws the page, and connects its parts.
 
 const byId = (id) => document.getElementById(id);
 const readJson = (id) => JSON.parse(byId(id).textContent);
@@ -22,7 +22,7 @@ async function readReport() {
 }
 
 let toastTimer;
-/** Says a thing to everyone: in a corner, and to screen readers. */
+/** Announces something: in a corner, and to screen readers. */
 function say(text, isVisible = false) {
   const box = byId("said");
   box.textContent = text;
@@ -35,7 +35,7 @@ async function copyPath(path) {
   const text = clipboardText(path);
   const copied = await putOnClipboard(text);
   if (!copied) say("The browser did not allow copying", true);
-  else say(text.startsWith("$'") ? "Copied, quoted for a shell: the name holds special characters" : "Path copied", true);
+  else say(text.startsWith("$'") ? "Copied, quoted for the shell because the name has special characters" : "Path copied", true);
 }
 
 async function putOnClipboard(text) {
@@ -66,17 +66,17 @@ function drawHeader(header, totals, report) {
   const isEmpty = totals.groups === 0;
   const size = element("strong", "", humanSize(totals.reclaimable));
   size.title = exactSize(totals.reclaimable);
-  byId("headline").replaceChildren(...(isEmpty ? ["No duplicates found"] : [size, " could be freed"]));
-  byId("lead").textContent = isEmpty ? "" : "by keeping one copy of each file that is there more than once.";
+  byId("headline").replaceChildren(...(isEmpty ? ["No duplicates found"] : [size, " reclaimable"]));
+  byId("lead").textContent = isEmpty ? "" : "if you keep one copy of each duplicate file.";
   document.title = isEmpty ? "No duplicate files" : `${humanSize(totals.reclaimable)} in duplicate files`;
   const figures = [
     ["Groups", grouped(totals.groups), "sets of files with the same content"],
     ["Copies", grouped(totals.copies), "files in those groups; hard links count once"],
-    ["Undetermined", grouped(totals.undetermined), "files neither known duplicate nor known unique"],
+    ["Unchecked", grouped(totals.unchecked), "files that could be duplicates; not fully read yet"],
   ];
   if (report.groups === totals.groups) {
     const folders = report.files.filter((count) => count > 0).length;
-    figures.splice(2, 0, ["Folders", grouped(folders), "folders that hold such a file"]);
+    figures.splice(2, 0, ["Folders", grouped(folders), "folders with duplicate files"]);
   }
   byId("figures").replaceChildren(...figures.map(figure));
   drawNotices(header, totals, report);
@@ -94,18 +94,17 @@ function drawNotices(header, totals, report) {
   if (header.unfinished > 0) {
     notices.push(`${counted(header.unfinished, "unfinished scan", "unfinished scans")}: groups may be missing`);
   }
-  if (totals.undetermined > 0) {
-    const files = counted(totals.undetermined, "file is", "files are");
-    notices.push(`${files} undetermined: neither known duplicate nor known unique`);
+  if (totals.unchecked > 0) {
+    notices.push(`${counted(totals.unchecked, "file", "files")} unchecked (${totals.unchecked === 1 ? "could be a duplicate" : "could be duplicates"}; not fully read yet)`);
   }
   if (report.groups < totals.groups) {
-    notices.push(`Showing ${grouped(report.groups)} of ${grouped(totals.groups)} groups; everything below is about those`);
+    notices.push(`Showing ${grouped(report.groups)} of ${grouped(totals.groups)} groups; everything below is about these`);
   }
   byId("notices").replaceChildren(...notices.map((text) => element("li", "", text)));
   byId("notices").hidden = notices.length === 0;
 }
 
-/** The part of the page that answers to search, filters and order. */
+/** The part of the page that search, filters and sort order act on. */
 class Groups {
   constructor(report) {
     this.report = report;
@@ -135,7 +134,7 @@ class Groups {
     const { report } = this;
     const roots = [...report.rootFolders].map((root) => [root, report.folderPath(root)]);
     roots.sort((a, b) => (a[1] < b[1] ? -1 : 1));
-    if (roots.length > 1) roots.unshift([ACROSS, "In several roots"]);
+    if (roots.length > 1) roots.unshift([ACROSS, "In more than one root"]);
     byId("root").parentElement.hidden = roots.length < 2;
     fillSelect("root", "All roots", roots);
     fillSelect("type", "All types", [...this.types.buttons.keys()].map((type) => [type, TYPES[type][1]]));
@@ -217,7 +216,7 @@ class Groups {
     this.table.reveal(group);
   }
 
-  /** Asks again, and shows what came of it. */
+  /** Runs the query again and shows the result. */
   update() {
     const { query } = this;
     query.setText(byId("search").value);
@@ -249,7 +248,7 @@ class Groups {
     const bytes = groups.reduce((sum, group) => sum + report.reclaimable(group), 0);
     const all = grouped(report.groups);
     const shown = query.isFiltered ? `${grouped(groups.length)} of ${all} groups` : counted(report.groups, "group", "groups");
-    byId("count").textContent = `${shown}, freeing ${humanSize(bytes)}`;
+    byId("count").textContent = `${shown}, ${humanSize(bytes)} reclaimable`;
     byId("clear").hidden = !query.isFiltered;
     const chip = byId("folder-chip");
     chip.hidden = query.folder === ANY;
@@ -260,7 +259,7 @@ class Groups {
       chip.setAttribute("aria-label", `Only groups with a copy in ${path}; remove this filter`);
     }
     byId("empty").hidden = groups.length > 0;
-    byId("empty").textContent = "No group matches.";
+    byId("empty").textContent = "No matching groups.";
   }
 }
 
@@ -295,6 +294,6 @@ addEventListener("DOMContentLoaded", async () => {
     byId("report").hidden = false;
     new Groups(report);
   }
-  // For whoever waits for the page: how long it took, in milliseconds.
+  // For tests that wait for the page: how long it took, in milliseconds.
   document.documentElement.dataset.ready = String(Math.round(performance.now()));
 });

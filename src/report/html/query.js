@@ -1,7 +1,7 @@
 // Which groups are shown, and in which order.
 
 const ORDERS = {
-  reclaimable: { wording: "Frees most", label: "Frees", descending: true, key: (report, group) => report.reclaimable(group) },
+  reclaimable: { wording: "Most reclaimable", label: "Reclaimable", descending: true, key: (report, group) => report.reclaimable(group) },
   size: { wording: "Largest files", label: "Size", descending: true, key: (report, group) => report.groupSize[group] },
   copies: { wording: "Most copies", label: "Copies", descending: true, key: (report, group) => report.copies(group) },
   type: { wording: "By type", label: "Type", descending: false, key: (report, group) => TYPES[report.groupType[group]][1] },
@@ -105,7 +105,7 @@ class Query {
     return inside;
   }
 
-  /** A path holds every word, or the digest begins with the only one. */
+  /** A path contains every word, or the digest starts with the only one. */
   textTest() {
     const finders = this.words.map((word) => new WordFinder(this.report, word));
     const digest = this.words.length === 1 && /^[0-9a-f]{6,}$/.test(this.words[0]) ? this.words[0] : null;

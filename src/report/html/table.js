@@ -157,7 +157,7 @@ class Table {
     const folder = report.folderPath(report.copyFolder[report.copyStart[group]]);
     const file = cell("file");
     // The folders of an open group stand below it.
-    const where = element("span", "where", isOpen ? this.proof(group) : this.fitting(folder, false));
+    const where = element("span", "where", isOpen ? this.comparison(group) : this.fitting(folder, false));
     if (!isOpen) where.title = folder;
     file.append(element("span", "name", report.title(group)), where);
     const [type, label] = TYPES[report.groupType[group]];
@@ -165,9 +165,9 @@ class Table {
     kind.dataset.type = type;
     const size = cell("number size", humanSize(report.groupSize[group]));
     size.title = exactSize(report.groupSize[group]);
-    const frees = cell("number frees", humanSize(report.reclaimable(group)));
-    frees.title = exactSize(report.reclaimable(group));
-    row.append(file, kind, cell("number copies", `${grouped(copies)} ×`), size, frees);
+    const reclaimable = cell("number reclaimable", humanSize(report.reclaimable(group)));
+    reclaimable.title = exactSize(report.reclaimable(group));
+    row.append(file, kind, cell("number copies", `${grouped(copies)} ×`), size, reclaimable);
     return row;
   }
 
@@ -180,7 +180,7 @@ class Table {
     const where = element("span", "where", this.fitting(path, true));
     where.title = report.path(folder, name);
     file.append(element("span", "name", name), where);
-    const note = isLink ? "another name of the copy above" : `modified ${moment(report.copyTime[copy])}`;
+    const note = isLink ? "same file as the copy above" : `modified ${moment(report.copyTime[copy])}`;
     const about = cell("about", note);
     const button = element("button", "copy", "Copy path");
     button.type = "button";
@@ -193,9 +193,8 @@ class Table {
   }
 
   /** How it is known that the copies are equal. */
-  proof(group) {
-    const how = this.report.groupVerified[group] ? "compared byte by byte" : "equal by digest";
-    return `${how} · ${this.report.groupDigest[group]}…`;
+  comparison(group) {
+    return `${this.report.groupComparison[group]} · ${this.report.groupDigest[group]}…`;
   }
 
   /** The copy or the further name behind a detail; names follow their copy. */

@@ -100,7 +100,7 @@ class Treemap {
     cell.classList.toggle("tiny", box.width < 44 || box.height < 22);
     cell.classList.toggle("flat", box.height < 48);
     const share = percent(item.weight, this.sum());
-    const action = { folder: "opens the folder", files: "opens the files", file: "shows the group", rest: "opens what is smaller" }[item.kind];
+    const action = { folder: "opens the folder", files: "opens the files", file: "shows the group", rest: "shows the smaller ones" }[item.kind];
     cell.setAttribute("aria-label", `${item.label}, ${humanSize(item.weight)}, ${share} of what is shown; ${action}`);
     cell.title = `${item.label}\n${humanSize(item.weight)} · ${share}`;
     cell.classList.toggle("slim", box.width < 76);

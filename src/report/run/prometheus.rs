@@ -1,5 +1,5 @@
-//! The figures of a run in Prometheus' text format. Pure; `docs/EVENTS.md`
-//! lists the names, which stay as they are.
+//! The metrics of a run in Prometheus' text format. Pure; `docs/EVENTS.md`
+//! lists the names, which are stable.
 
 use std::fmt::Write;
 
@@ -40,7 +40,7 @@ fn singles(
         (
             "workers_active",
             "gauge",
-            "Workers that have an item right now.",
+            "Worker threads that are busy right now.",
             count(now.active),
         ),
         (
@@ -52,13 +52,13 @@ fn singles(
         (
             "queue_items",
             "gauge",
-            "Items that wait in the queue.",
+            "Work items waiting in the queue.",
             count(waiting(now)),
         ),
         (
             "queue_peak_items",
             "gauge",
-            "The longest the queue has been.",
+            "Longest queue so far.",
             count(now.queue_peak),
         ),
         (
@@ -70,7 +70,7 @@ fn singles(
         (
             "items_processed_total",
             "counter",
-            "Work items whose worker came to a result.",
+            "Work items finished.",
             count(now.processed),
         ),
         (
@@ -82,7 +82,7 @@ fn singles(
         (
             "items_abandoned_total",
             "counter",
-            "Work items given up together with their thread.",
+            "Work items abandoned together with their thread.",
             count(now.abandoned),
         ),
         (
@@ -94,43 +94,43 @@ fn singles(
         (
             "files_seen_total",
             "counter",
-            "Files that listings came across.",
+            "Files found while listing.",
             count(now.files_seen),
         ),
         (
             "files_unchanged_total",
             "counter",
-            "Files found as the catalog knew them.",
+            "Files unchanged since the last scan.",
             count(now.files_unchanged),
         ),
         (
             "files_to_probe_total",
             "counter",
-            "Files whose head and tail have to be read.",
+            "Files whose start and end must be read.",
             count(now.candidates),
         ),
         (
             "files_probed_total",
             "counter",
-            "Files whose head and tail were read.",
+            "Files whose start and end were read.",
             count(now.files_probed),
         ),
         (
             "files_hashed_total",
             "counter",
-            "Files whose content was read whole.",
+            "Files read completely.",
             count(now.files_hashed),
         ),
         (
             "bytes_to_hash_total",
             "counter",
-            "Bytes that have to be read whole.",
+            "Bytes of files that must be read completely.",
             count(now.bytes_to_hash),
         ),
         (
             "bytes_hashed_total",
             "counter",
-            "Bytes of those that are done.",
+            "Bytes of those already read.",
             count(now.bytes_hashed),
         ),
         (
@@ -142,7 +142,7 @@ fn singles(
         (
             "errors_total",
             "counter",
-            "Paths that could not be read.",
+            "Paths that failed.",
             count(now.faults),
         ),
     ]
@@ -157,7 +157,7 @@ fn waiting(now: &MetricsSnapshot) -> u64 {
 
 fn durations(text: &mut String, now: &MetricsSnapshot) {
     const NAME: &str = "item_duration_seconds";
-    let help = "How long work items took, without their wait in the queue.";
+    let help = "Time to process a work item, without waiting in the queue.";
     head(text, NAME, "histogram", help);
     for kind in ItemKind::ALL {
         let durations = now.kind(kind);

@@ -28,7 +28,7 @@ struct Stats {
     seconds: f64,
     stages: Vec<StageStats>,
     files: u64,
-    files_from_catalog: u64,
+    files_unchanged: u64,
     bytes_on_disk: u64,
     bytes_read: u64,
     query_seconds: f64,
@@ -93,7 +93,7 @@ impl Stats {
             seconds: elapsed.as_secs_f64(),
             stages: outcome.timing.stages().iter().map(stage).collect(),
             files: counters.files,
-            files_from_catalog: counters.files.saturating_sub(touched),
+            files_unchanged: counters.files.saturating_sub(touched),
             bytes_on_disk: counters.bytes,
             bytes_read: counters.bytes_read,
             query_seconds: outcome.timing.queries.as_secs_f64(),
@@ -116,14 +116,14 @@ impl Stats {
         write!(out, "{}", table(&columns, rows, None))?;
         writeln!(
             out,
-            "Read {} of {} on disk; {} answered from the catalog",
+            "Read {} of {} on disk; {} unchanged",
             human_size(self.bytes_read),
             human_size(self.bytes_on_disk),
-            counted(self.files_from_catalog, "file was", "files were"),
+            counted(self.files_unchanged, "file", "files"),
         )?;
         writeln!(
             out,
-            "SQLite: writer {:.2} s ({:.0} % of the time), queries {:.2} s; workers busy {:.0} %",
+            "SQLite: writer {:.2} s ({:.0} % of the time), queries {:.2} s; threads busy {:.0} %",
             self.writer_seconds,
             self.writer_utilisation * 100.0,
             self.query_seconds,

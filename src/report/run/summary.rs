@@ -1,11 +1,11 @@
-//! What a scan says when it ends: what was scanned, what is duplicate, what
-//! could not be read, and what to do next.
+//! What a scan prints when it ends: what was scanned, which files are
+//! duplicates, what failed, and what to do next.
 
 use std::io::{self, Write};
 
 use crate::catalog::{CatalogError, ReadOnly, ScanCounters};
 use crate::cli::{Context, Exit};
-use crate::model::{Summary, TopGroup, Totals};
+use crate::model::{Summary, TopGroup};
 use crate::report::rows::Align;
 use crate::report::text;
 use crate::report::text::{counted, grouped, human_size};
@@ -41,9 +41,9 @@ pub(crate) fn counters(outcome: &Outcome) -> ScanCounters {
 struct Setting {
     /// Bytes of all files.
     bytes: u64,
-    /// Whether `folders` is likely to have something to show: a folder of
-    /// copies only, or more groups than folders were added up from. Finding
-    /// out for certain would cost more than the rest of the summary.
+    /// Whether `folders` is likely to find something: some folder holds only
+    /// copies, or there are more groups than the folder sums looked at. A
+    /// definite answer would cost more than the rest of the summary.
     has_whole_folders: bool,
 }
 
@@ -65,7 +65,7 @@ impl Setting {
         })
     }
 
-    /// How much of everything the duplicates are.
+    /// The share of duplicates in everything.
     fn share(&self, duplicate: u64, scanned: u64) -> String {
         let percent = u128::from(duplicate) * 100 / u128::from(self.bytes.max(1));
         let share = match percent {
@@ -73,7 +73,7 @@ impl Setting {
             percent => format!("{percent} %"),
         };
         match self.bytes == scanned {
-            true => format!("{share} of what was scanned"),
+            true => format!("{share} of everything scanned"),
             false => format!("{share} of the {} in the catalog", human_size(self.bytes)),
         }
     }
@@ -102,7 +102,7 @@ fn scanned(outcome: &Outcome, counters: &ScanCounters, out: &mut impl Write) -> 
     }
     writeln!(
         out,
-        "Scanned {} in {}, {}, in {}",
+        "Scanned {} in {} ({}) in {}",
         counted(counters.files, "file", "files"),
         counted(counters.folders, "folder", "folders"),
         human_size(counters.bytes),
@@ -116,7 +116,7 @@ fn scanned(outcome: &Outcome, counters: &ScanCounters, out: &mut impl Write) -> 
         (counters.added, "new"),
         (counters.changed, "changed"),
         (counters.restored, "restored"),
-        (counters.removed, "removed"),
+        (counters.removed, "deleted"),
     ] {
         if count > 0 {
             parts.push(format!("{} {word}", grouped(count)));
@@ -131,15 +131,15 @@ fn scanned(outcome: &Outcome, counters: &ScanCounters, out: &mut impl Write) -> 
     if counters.ctime_only > 0 {
         writeln!(
             out,
-            "  {} of the changed only by ctime (--ignore-ctime takes those for unchanged)",
+            "  {} changed only in ctime (--ignore-ctime treats those as unchanged)",
             grouped(counters.ctime_only)
         )?;
     }
     if outcome.adopted > 0 {
         writeln!(
             out,
-            "  {} known by another name and not read again",
-            counted(outcome.adopted, "file was", "files were")
+            "  {} moved or renamed, not read again",
+            counted(outcome.adopted, "file", "files")
         )?;
     }
     Ok(())
@@ -153,22 +153,21 @@ fn duplicates(
     out: &mut impl Write,
 ) -> io::Result<()> {
     let totals = &summary.totals;
-    writeln!(out, "{}", headline(totals))?;
+    match totals.groups {
+        0 => writeln!(out, "No duplicates in the catalog")?,
+        _ => writeln!(out, "{}", text::group_totals(totals, false))?,
+    }
     if totals.groups > 0 {
         writeln!(out, "  {}", setting.share(totals.reclaimable, scanned))?;
     }
     if totals.undetermined > 0 {
-        let files = counted(totals.undetermined, "file is", "files are");
-        writeln!(
-            out,
-            "{files} undetermined (not read, or a possible partner was not)"
-        )?;
+        writeln!(out, "{}", text::unchecked(totals.undetermined))?;
     }
     if !summary.groups.is_empty() {
         let columns = [
-            ("FREES", Align::Right),
+            ("RECLAIMABLE", Align::Right),
             ("COPIES", Align::Right),
-            ("EACH", Align::Right),
+            ("SIZE", Align::Right),
             ("FIRST PATH", Align::Path),
         ];
         writeln!(out)?;
@@ -180,20 +179,21 @@ fn duplicates(
     }
     if setting.has_whole_folders {
         let command = context.command("folders");
-        writeln!(out, "Folders that hold the same: {command}")?;
+        writeln!(out, "Duplicate folders: {command}")?;
     }
     Ok(())
 }
 
-/// The folders that free most, if one copy of each group stayed: the first.
+/// The folders with the most reclaimable space, if the first copy of each
+/// group is kept.
 fn folders(context: &Context, summary: &Summary, out: &mut impl Write) -> io::Result<()> {
     let heading = if summary.totals.groups > GROUPS_FOR_FOLDERS {
-        "FOLDER (of the 1,000 groups that free most)"
+        "FOLDER (top 1,000 groups only)"
     } else {
         "FOLDER"
     };
     let columns = [
-        ("FREES", Align::Right),
+        ("RECLAIMABLE", Align::Right),
         ("COPIES", Align::Right),
         (heading, Align::Path),
     ];
@@ -206,18 +206,6 @@ fn folders(context: &Context, summary: &Summary, out: &mut impl Write) -> io::Re
     });
     write!(out, "{}", text::table(&columns, rows, context.width()))?;
     writeln!(out)
-}
-
-fn headline(totals: &Totals) -> String {
-    if totals.groups == 0 {
-        return "No duplicates in the catalog".to_owned();
-    }
-    format!(
-        "{}, {}; keeping one of each frees {}",
-        counted(totals.groups, "duplicate group", "duplicate groups"),
-        counted(totals.copies, "copy", "copies"),
-        human_size(totals.reclaimable)
-    )
 }
 
 fn row(group: &TopGroup) -> Vec<String> {
@@ -234,15 +222,15 @@ fn troubles(context: &Context, outcome: &Outcome, out: &mut impl Write) -> io::R
     for path in &findings.offline {
         writeln!(
             out,
-            "{} is offline: the filesystem that was mounted there is gone; its files were left as they were",
+            "{} is offline: the filesystem mounted there is gone; nothing was marked as deleted",
             text::escape(path)
         )?;
     }
     for (_, path, fault) in &findings.given_up {
         writeln!(
             out,
-            "The device of {} keeps failing ({fault}): its scan stopped, and nothing was removed. \
-             Go on with: {}",
+            "The device of {} keeps failing ({fault}); its scan was stopped, and nothing was \
+             marked as deleted. Resume with: {}",
             text::escape(path),
             context.command("resume")
         )?;
@@ -250,7 +238,7 @@ fn troubles(context: &Context, outcome: &Outcome, out: &mut impl Write) -> io::R
     if findings.faults > 0 {
         writeln!(
             out,
-            "{} could not be read: {}",
+            "{} failed; list them with: {}",
             counted(findings.faults, "path", "paths"),
             context.command("errors")
         )?;
@@ -258,14 +246,14 @@ fn troubles(context: &Context, outcome: &Outcome, out: &mut impl Write) -> io::R
     if findings.abandoned > 0 {
         writeln!(
             out,
-            "{} left behind: hung in the operating system",
-            counted(findings.abandoned as u64, "worker was", "workers were")
+            "{} abandoned, stuck in the operating system",
+            counted(findings.abandoned as u64, "thread", "threads")
         )?;
     }
     if outcome.interrupted {
         writeln!(
             out,
-            "Interrupted; everything learned is saved. Go on with: {}",
+            "Interrupted; progress is saved. Resume with: {}",
             context.command("resume")
         )?;
     }
@@ -283,8 +271,8 @@ mod tests {
             has_whole_folders: false,
         };
         let share = |duplicate: u64, scanned: u64| setting.share(duplicate << 20, scanned << 30);
-        assert_eq!(share(50 << 10, 200), "25 % of what was scanned");
-        assert_eq!(share(1, 200), "less than 1 % of what was scanned");
+        assert_eq!(share(50 << 10, 200), "25 % of everything scanned");
+        assert_eq!(share(1, 200), "less than 1 % of everything scanned");
         assert_eq!(share(199 << 10, 1), "99 % of the 200.0 GiB in the catalog");
     }
 }

@@ -43,7 +43,7 @@ pub(crate) fn scan_begin(scan: ScanId, root: &Path, mode: &str, resumed: bool) {
         path_b64 = path.base64,
         mode,
         resumed,
-        "scan begins"
+        "scan started"
     );
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn scan_end(scan: &ScanRow, elapsed: Duration, error: Option<&ScanErr
         failed = counters.faults,
         elapsed_ms = millis(elapsed),
         error = error.map(ToString::to_string),
-        "scan ends"
+        "scan ended"
     );
 }
 
@@ -78,7 +78,7 @@ pub(crate) fn stage_begin(scan: ScanId, stage: Stage, files: Option<u64>, bytes:
         stage = stage.name(),
         files,
         bytes,
-        "stage begins"
+        "stage started"
     );
 }
 
@@ -95,7 +95,7 @@ pub(crate) fn stage_end(
         stage = stage.name(),
         finished = matches!(end, Ok(StageEnd::Finished)),
         elapsed_ms = millis(elapsed),
-        "stage ends"
+        "stage ended"
     );
 }
 
@@ -111,7 +111,7 @@ pub(crate) fn item_retry(path: &Path, fault: &Fault, attempts: u32) {
         errno = fault.errno,
         fault = fault.message,
         attempts,
-        "will try again"
+        "will retry"
     );
 }
 
@@ -127,7 +127,7 @@ pub(crate) fn item_failed(path: &Path, fault: &Fault, attempts: u32) {
         errno = fault.errno,
         fault = fault.message,
         attempts,
-        "could not be read"
+        "cannot read"
     );
 }
 
@@ -156,7 +156,7 @@ pub(crate) fn item_given_up<T>(abandoned: &Abandoned<T>, paths: usize) {
         worker = abandoned.worker,
         seconds = abandoned.idle.as_secs(),
         paths,
-        "given up"
+        "gave up"
     );
 }
 
@@ -184,7 +184,7 @@ pub(crate) fn breaker_open(volume: VolumeId, path: &Path, fault: &Fault) {
         path_b64 = path.base64,
         step = fault.step.name(),
         reason = fault.message,
-        "the device keeps failing: waiting before one more trial"
+        "the device keeps failing: pausing, then trying once more"
     );
 }
 
@@ -207,7 +207,7 @@ pub(crate) fn breaker_give_up(volume: VolumeId, path: &Path, fault: &Fault) {
         path_b64 = path.base64,
         step = fault.step.name(),
         reason = fault.message,
-        "the device keeps failing: given up for this run"
+        "the device keeps failing: not used again in this run"
     );
 }
 

@@ -50,11 +50,11 @@ impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Resumed(scan, path) => {
-                write!(f, "going on with scan {scan} of {}", path.display())
+                write!(f, "resuming scan {scan} of {}", path.display())
             }
             Self::Afresh(scan, path, why) => write!(
                 f,
-                "listing {} afresh instead of going on with scan {scan} ({why}); digests are kept",
+                "listing {} again instead of resuming scan {scan} ({why}); stored hashes are kept",
                 path.display()
             ),
             Self::Absorbed(outer, inner) => write!(
@@ -66,22 +66,22 @@ impl fmt::Display for Notice {
             Self::AlgorithmChanged(from, to, stale) => {
                 write!(
                     f,
-                    "changing from {from} to {to}: {stale} digests are redone"
+                    "changing from {from} to {to}: {stale} hashes will be recomputed"
                 )
             }
             Self::RotAccepted(path, 1) => write!(
                 f,
-                "a rotten file below {} is taken as it is now: --rehash believes the disk",
+                "1 corrupted file in {} accepted as it is now, because of --rehash",
                 path.display()
             ),
             Self::RotAccepted(path, files) => write!(
                 f,
-                "{files} rotten files below {} are taken as they are now: --rehash believes the disk",
+                "{files} corrupted files in {} accepted as they are now, because of --rehash",
                 path.display()
             ),
             Self::WholePathGlob(root, glob, meant) => write!(
                 f,
-                "globs are matched below the root {}: write '{meant}' instead of '{glob}'",
+                "globs match paths below the root {}: use '{meant}' instead of '{glob}'",
                 root.display()
             ),
             Self::Skipped(path, fstype) => {
@@ -89,7 +89,7 @@ impl fmt::Display for Notice {
             }
             Self::PartnerOffline(path, reason) => write!(
                 f,
-                "the root {} is offline ({reason}): files that could match its files stay undetermined",
+                "the root {} is offline ({reason}): files that could match its files stay unchecked",
                 path.display()
             ),
             Self::AuditOffline(path, reason) => write!(
@@ -98,11 +98,7 @@ impl fmt::Display for Notice {
                 path.display()
             ),
             Self::AuditResumed(started) => {
-                write!(
-                    f,
-                    "going on with the audit started {} s after 1970",
-                    started.0
-                )
+                write!(f, "resuming the audit started {} s after 1970", started.0)
             }
             Self::ToRead(files, bytes) => write!(f, "{files} files, {bytes} bytes to read"),
         }

@@ -415,7 +415,7 @@ impl Start<'_> {
 /// Why an unfinished scan is not gone on with, if so.
 fn afresh_reason(request: &Request, scan: &ScanRow) -> Option<&'static str> {
     let Some(before) = stored_options(scan) else {
-        return Some("its options cannot be read");
+        return Some("its options are unreadable");
     };
     if request.restart {
         Some("--restart")

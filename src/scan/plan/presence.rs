@@ -178,7 +178,7 @@ fn moved_reason(root: &RootRow, now: &Volume) -> Option<String> {
         || (both_lasting && before.fstype != "tmpfs" && before.identity != now.identity);
     is_other.then(|| {
         format!(
-            "it lies on another filesystem than last time ({} {} instead of {} {})",
+            "it is on another filesystem than last time ({} {} instead of {} {})",
             now.fstype, now.identity, before.fstype, before.identity
         )
     })
@@ -187,8 +187,8 @@ fn moved_reason(root: &RootRow, now: &Volume) -> Option<String> {
 fn empty_reason(root: &RootRow, path: &Path) -> Option<String> {
     let is_empty = std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
     (is_empty && root.files > 0).then(|| match root.files {
-        1 => "it is empty, and a file was there last time".to_owned(),
-        files => format!("it is empty, and {files} files were there last time"),
+        1 => "it is empty, but had 1 file last time".to_owned(),
+        files => format!("it is empty, but had {files} files last time"),
     })
 }
 

@@ -128,8 +128,8 @@ pub(super) fn check_pairs(env: &TestEnv, percent: usize, by_bytes: bool) {
         let pair = pair.clone().map(|path| Path::new("/").join(path));
         let numbers = expected[&pair];
         let keys = [
-            "contents_in_both",
-            "contents_in_either",
+            "distinct_files_in_both",
+            "distinct_files_in_either",
             "bytes_in_both",
             "bytes_in_either",
         ];
@@ -162,7 +162,7 @@ pub(super) fn check_pairs(env: &TestEnv, percent: usize, by_bytes: bool) {
                 assert_eq!(entry[side][key], number, "{key}, {side} of {pair:?}");
             }
             assert_eq!(
-                entry[side]["contents"],
+                entry[side]["distinct_files"],
                 contents(own).len(),
                 "{side} of {pair:?}"
             );

@@ -144,7 +144,7 @@ fn header(connection: &Connection) -> rusqlite::Result<Vec<Problem>> {
         problems.push(format!("the table `catalog` has {rows} rows instead of 1"));
     } else if version != Some(PROBE_VERSION) {
         problems.push(format!(
-            "probes have version {}, and this dupescan knows version {PROBE_VERSION}",
+            "samples have version {}, but this dupescan supports version {PROBE_VERSION}",
             version.unwrap_or(0)
         ));
     }
@@ -193,7 +193,7 @@ fn roots(connection: &Connection) -> rusqlite::Result<Vec<Problem>> {
         for (inner, _) in found.iter().skip(at + 1) {
             if inner.starts_with(path) {
                 problems.push(Problem::beyond_repair(format!(
-                    "the root {} lies inside the root {name}",
+                    "the root {} is inside the root {name}",
                     inner.display()
                 )));
             }
@@ -217,7 +217,10 @@ pub(crate) fn unsettled(connection: &Connection) -> Result<Option<String>, Catal
         return Ok(None);
     }
     let open = count_undetermined(connection)?;
-    Ok((open > 0).then(|| format!("files undetermined in a catalog that claims none are: {open}")))
+    Ok(
+        (open > 0)
+            .then(|| format!("unchecked files in a catalog that claims to have none: {open}")),
+    )
 }
 
 /// A root whose counters are not what its rows add up to.
@@ -233,8 +236,8 @@ impl Miscount {
         let [folders, files, bytes] = self.said;
         let [true_folders, true_files, true_bytes] = self.counted;
         format!(
-            "the root {} counts {folders} folders, {files} files and {bytes} bytes, \
-             but holds {true_folders}, {true_files} and {true_bytes}",
+            "the root {} claims {folders} folders, {files} files and {bytes} bytes, \
+             but has {true_folders}, {true_files} and {true_bytes}",
             self.path.display()
         )
     }

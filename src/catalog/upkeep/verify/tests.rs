@@ -55,17 +55,20 @@ const MENDABLE: &[(&str, &str)] = &[
     ),
     (
         "UPDATE folders SET removed_in = NULL WHERE name = x'63'",
-        "live folders below",
+        "live folders inside",
     ),
     (
         "UPDATE files SET removed_in = NULL WHERE name = x'78'",
-        "live files in a removed",
+        "live files inside a deleted",
     ),
     (
         "UPDATE files SET digest = zeroblob(64) WHERE name = CAST('small' AS BLOB)",
-        "not as long as",
+        "hashes of the wrong length",
     ),
-    ("UPDATE catalog SET algorithm = 'sha512'", "not as long as"),
+    (
+        "UPDATE catalog SET algorithm = 'sha512'",
+        "hashes of the wrong length",
+    ),
     (
         "UPDATE files SET digest = zeroblob(32) WHERE size = 0",
         "empty files",
@@ -74,44 +77,44 @@ const MENDABLE: &[(&str, &str)] = &[
     ("UPDATE files SET probe = 1 WHERE size = 10", "too short"),
     (
         "UPDATE files SET probe = NULL WHERE size = 100000",
-        "without the probe",
+        "hashes without the sample",
     ),
     (
         "UPDATE files SET settled_in = 1 WHERE size = 100000",
-        "settled by comparison",
+        "marked as compared",
     ),
     (
         "UPDATE files SET settled_in = 1, digest = NULL WHERE size = 10",
-        "settled by comparison",
+        "marked as compared",
     ),
     ("UPDATE files SET ino = 5 WHERE size = 30", "mean nothing"),
     (
         "UPDATE folders SET volume = NULL WHERE name = x'61'",
-        "without volume",
+        "without a volume",
     ),
     (
         "UPDATE files SET name = x'2e2e' WHERE size = 10",
-        "files with an impossible name",
+        "files with an invalid name",
     ),
     (
         "UPDATE files SET name = x'612f62' WHERE size = 0",
-        "files with an impossible name",
+        "files with an invalid name",
     ),
     (
         "UPDATE files SET name = x'6100' WHERE size = 0",
-        "files with an impossible name",
+        "files with an invalid name",
     ),
     (
         "UPDATE files SET probe = NULL, digest = NULL WHERE size = 100000",
-        "files undetermined",
+        "unchecked files in",
     ),
     (
         "UPDATE scans SET stage = 'hash' WHERE id = 1",
-        "complete that did not end",
+        "complete that did not finish",
     ),
     (
         "UPDATE scans SET finished_at = NULL WHERE id = 1",
-        "complete that did not end",
+        "complete that did not finish",
     ),
     (
         "INSERT INTO faults VALUES (9, 1, (SELECT id FROM folders WHERE name = x'63'), x'78', 1,
@@ -133,11 +136,11 @@ const MENDABLE: &[(&str, &str)] = &[
     ),
     (
         "INSERT INTO absences SELECT folder, name, 5, 4 FROM files WHERE size = 10",
-        "files back before they were gone",
+        "files restored before they were deleted",
     ),
     (
         "INSERT INTO rot SELECT folder, name, 0, 0, 0, x'00' FROM files WHERE size = 10",
-        "rotten files with an impossible digest",
+        "corrupted files with an invalid hash",
     ),
     (
         "INSERT INTO absences VALUES (1, CAST('nobody' AS BLOB), 1, 2)",
@@ -190,15 +193,15 @@ fn what_would_be_a_guess_is_left_alone() {
         ("UPDATE catalog SET probe_version = 99", "version 99"),
         (
             "UPDATE folders SET parent = id WHERE name = x'62'",
-            "folders that lie below no root",
+            "folders outside all roots",
         ),
         (
             "UPDATE folders SET root = 2 WHERE name = x'62'",
-            "another root than the folder above",
+            "another root than their parent",
         ),
         (
             "UPDATE folders SET name = x'2e2e' WHERE name = x'62'",
-            "folders with an impossible name",
+            "folders with an invalid name",
         ),
         (
             "INSERT INTO folders (root, name, first_scan) VALUES (1, x'', 1)",
@@ -214,7 +217,7 @@ fn what_would_be_a_guess_is_left_alone() {
         ),
         (
             "UPDATE roots SET path = CAST('/r/in' AS BLOB) WHERE id = 2",
-            "/r/in lies inside",
+            "/r/in is inside",
         ),
     ] {
         let bed = sound();

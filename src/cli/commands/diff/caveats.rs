@@ -1,5 +1,5 @@
-//! How the two sides of a comparison stand: what they are as of, and what
-//! about them forbids a promise whatever their files say.
+//! The state of the two sides of a comparison: which scans they reflect, and
+//! what rules out "safe to wipe" whatever their files say.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use crate::catalog::{CatalogError, Listing, ReadOnly, RootRow, Sides};
 use crate::cli::session::Context;
 use crate::model::{AsOf, ScanOptions, escape};
 use crate::platform::Dir;
-use crate::report::{counted, timestamp};
+use crate::report::text::{counted, timestamp};
 
 /// One side as the catalog knows it.
 pub(crate) struct Side {
@@ -24,14 +24,14 @@ impl Side {
                 scan,
                 finished: Some(moment),
             }) => format!("as of scan {scan}, {}", timestamp(moment)),
-            Some(AsOf { scan, .. }) => format!("as of scan {scan}, not finished"),
-            None => "never listed".to_owned(),
+            Some(AsOf { scan, .. }) => format!("as of scan {scan}, unfinished"),
+            None => "never scanned".to_owned(),
         };
         format!("{letter} is {} ({as_of})", escape(&self.path))
     }
 }
 
-/// Both sides, and what speaks against a promise.
+/// Both sides, and the reasons against "safe to wipe".
 pub(crate) struct Standing {
     pub(crate) ours: Side,
     pub(crate) theirs: Side,
@@ -59,17 +59,17 @@ impl Standing {
             let (a, b) = (from.letter, to.letter);
             standing.object(&match to.path == from.path {
                 true => format!("{b} is {a} itself"),
-                false => format!("{b} lies in {a} and would be wiped with it"),
+                false => format!("{b} is inside {a} and would be wiped with it"),
             });
         }
         if lies_in(&context.config.db, &from.path) {
-            standing.object(&format!("the catalog itself lies in {}", from.letter));
+            standing.object(&format!("the catalog is inside {}", from.letter));
         }
         let roots = catalog.roots()?;
         if !roots.iter().any(|root| from.path.starts_with(&root.path)) {
             let letter = from.letter;
             standing.object(&format!(
-                "{letter} itself was never scanned, only roots below it"
+                "{letter} itself was never scanned, only folders below it"
             ));
         }
         standing.object_to(catalog, from, &ours)?;
@@ -77,7 +77,7 @@ impl Standing {
         Ok(standing)
     }
 
-    /// Speaks against a promise.
+    /// Adds a reason against "safe to wipe".
     pub(crate) fn object(&mut self, why: &str) {
         self.objections.push(why.to_owned());
     }
@@ -99,8 +99,8 @@ impl Standing {
             }
             if catalog.has_ignored_ctime(root.id)? {
                 self.object(&format!(
-                    "{letter} was scanned with --ignore-ctime, which can miss a change \
-                     (`dupescan scan --rehash` looks at everything again)"
+                    "{letter} was scanned with --ignore-ctime, which can miss changes (read \
+                     everything again with `dupescan scan --rehash`)"
                 ));
             }
         }
@@ -108,13 +108,13 @@ impl Standing {
             self.object(&format!("scan {scan} of {letter} is unfinished"));
         }
         if listing.unlisted > 0 {
-            let folders = counted(listing.unlisted, "folder was", "folders were");
-            self.object(&format!("{folders} never listed under {letter}"));
+            let folders = counted(listing.unlisted, "folder", "folders");
+            self.object(&format!("{folders} in {letter} never listed"));
         }
         if listing.failed > 0 {
             let paths = counted(listing.failed, "path", "paths");
             self.object(&format!(
-                "{paths} under {letter} could not be read (`dupescan errors`)"
+                "{paths} in {letter} failed (see `dupescan errors`)"
             ));
         }
         for scan in &listing.scans {
@@ -123,9 +123,7 @@ impl Standing {
             match options {
                 Some(options) if !is_filtered(&options) => {}
                 Some(_) => self.object(&format!("{letter} was scanned with filters (scan {scan})")),
-                None => self.object(&format!(
-                    "it is not known how {letter} was scanned (scan {scan})"
-                )),
+                None => self.object(&format!("unknown how {letter} was scanned (scan {scan})")),
             }
         }
         Ok(())
@@ -146,7 +144,7 @@ fn side(catalog: &ReadOnly, place: &Place, listing: &Listing) -> Result<Side, Ca
     })
 }
 
-/// Whether a scan may have left out files that are there.
+/// Whether a scan may have skipped files.
 fn is_filtered(options: &ScanOptions) -> bool {
     let listing = &options.listing;
     listing.one_file_system

@@ -1,5 +1,5 @@
-//! Looks at every file of one side and at its copies on the other, as they
-//! are now.
+//! Looks at every file of one side, and at its copies on the other, as they are
+//! now.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
@@ -15,10 +15,10 @@ use crate::report::Cell;
 
 /// Copies of a file that are looked at together.
 const FEW: u32 = 4;
-/// Why a file whose times are as scanned may have changed all the same.
+/// Why a file may have changed although its times have not.
 const TOO_FRESH: &str = "scanned less than 3 s after its last change: scan again";
-/// What is known of a file whose content is not what its digest says.
-const ROTTEN: &str = "rotten (`dupescan audit`)";
+/// What is said of a file whose content no longer matches its digest.
+const ROTTEN: &str = "corrupted (bit rot, see `dupescan audit`)";
 
 /// Files and their bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -38,19 +38,19 @@ impl Tally {
 #[derive(Debug, Default)]
 pub(crate) struct Comparison {
     pub(crate) duplicate: Tally,
-    /// Those of the one side that the other has not.
+    /// Files that the other side does not have.
     pub(crate) only: Tally,
     pub(crate) undetermined: Tally,
-    /// Folders of the one side that are not as they were listed.
+    /// Folders that changed since they were listed.
     pub(crate) changed_folders: u64,
-    /// Why files are only on the one side against appearances.
+    /// Why files count as only on this side although they seem to have a copy.
     pub(crate) why_only: BTreeMap<String, u64>,
-    /// Why files are undetermined.
+    /// Why files are unchecked.
     pub(crate) why_undetermined: BTreeMap<String, u64>,
 }
 
-/// What a copy on the other side is worth, the best that can be said of
-/// several first.
+/// What a copy on the other side proves; of several, the first in this order
+/// counts.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Copy {
     /// It has the content.
@@ -134,7 +134,7 @@ fn row(from: &Place, file: &SideFile, verdict: &Verdict) -> Option<[Cell; 6]> {
     let (answer, reason) = match verdict {
         Verdict::Duplicate => return None,
         Verdict::Only(reason) => (format!("only in {}", from.letter), reason.clone()),
-        Verdict::Undetermined(reason) => ("undetermined".to_owned(), Some(reason.clone())),
+        Verdict::Undetermined(reason) => ("unchecked".to_owned(), Some(reason.clone())),
     };
     Some([
         Cell::text(from.letter.to_lowercase()),
@@ -212,7 +212,7 @@ impl Looking {
             .collect();
         let mut verdicts = Vec::with_capacity(files.len());
         for ((file, mut matches), (own, mut others)) in files.iter().zip(matches).zip(looks) {
-            // A few are enough nearly always; a file in doubt gets them all.
+            // A few are nearly always enough; without proof, look at all.
             while matches.len() == FEW as usize && !others.contains(&Copy::Proof) {
                 matches = sides.matches(file, matches.last(), FEW)?;
                 others.extend(matches.iter().map(|found| self.other(found, inside)));
@@ -244,13 +244,13 @@ impl Looking {
             Look::Gone if !self.checker.is_online(&file.path) => {
                 return Verdict::Undetermined(format!("{from} is offline"));
             }
-            Look::Gone => return undetermined("gone since the scan"),
-            Look::Failed(why) => return Verdict::Undetermined(format!("cannot be seen: {why}")),
+            Look::Gone => return undetermined("missing"),
+            Look::Failed(why) => return Verdict::Undetermined(format!("cannot check it: {why}")),
         }
         if file.is_rotten {
             return undetermined(ROTTEN);
         }
-        let its_copy = |state: &str| undetermined(&format!("its copy under {to} {state}"));
+        let its_copy = |state: &str| undetermined(&format!("its copy in {to} {state}"));
         match others.iter().min() {
             Some(Copy::Proof) if file.racy => return undetermined(TOO_FRESH),
             Some(Copy::Proof) => return Verdict::Duplicate,
@@ -258,27 +258,25 @@ impl Looking {
             Some(Copy::Offline) => return its_copy("is offline"),
             Some(Copy::Rotten) => return its_copy(&format!("is {ROTTEN}")),
             Some(Copy::Changed) => return its_copy("changed since the scan"),
-            Some(Copy::Gone) => return its_copy("is gone since the scan"),
-            Some(Copy::Unseen(why)) => return its_copy(&format!("cannot be seen: {why}")),
+            Some(Copy::Gone) => return its_copy("is missing"),
+            Some(Copy::Unseen(why)) => return its_copy(&format!("cannot be checked: {why}")),
             Some(Copy::Itself) | None => {}
         }
         match file.doubt {
-            Some(Doubt::NotRead) => Verdict::Undetermined(format!(
-                "not read, and a file of the same size is under {to}"
-            )),
+            Some(Doubt::NotRead) => {
+                Verdict::Undetermined(format!("not read, and {to} has a file of the same size"))
+            }
             Some(Doubt::PartnerNotRead) => {
-                Verdict::Undetermined(format!("a file of the same size under {to} was not read"))
+                Verdict::Undetermined(format!("a file of the same size in {to} was not read"))
             }
             None if others.is_empty() => Verdict::Only(None),
-            None => Verdict::Only(Some(format!(
-                "under {to} only as another path of {from} itself"
-            ))),
+            None => Verdict::Only(Some(format!("in {to} only as another path into {from}"))),
         }
     }
 }
 
-/// Whether the files that were empty still are: they are not compared, and one
-/// that got content has something to lose.
+/// Whether the files that were empty still are. They are not compared, so one
+/// that got content would be lost.
 fn has_only_listed_emptiness(
     dir: &Dir,
     folder: &SideFolder,

@@ -1,5 +1,5 @@
-//! `dupescan diff A B`: what is under A but nowhere under B, and whether A
-//! could go.
+//! `dupescan diff A B`: lists the files of A that have no copy in B, and says
+//! whether A is safe to wipe.
 
 mod caveats;
 mod compare;
@@ -16,19 +16,20 @@ use crate::cli::commands::report;
 use crate::cli::session::{Context, Form, Writing, named_place};
 use crate::cli::terminal::Exit;
 use crate::model::FolderId;
-use crate::report::{Column, counted, files_and_bytes, rfc3339};
+use crate::report::text::counted;
+use crate::report::{Column, files_and_bytes, rfc3339};
 
 const FILES: &str = "files";
 const COLUMNS: &[Column] = &[
     Column::hidden("side"),
-    Column::new("answer", "ANSWER", 12),
+    Column::new("status", "STATUS", 12),
     Column::new("size", "SIZE", 10),
     Column::hidden("mtime"),
     Column::new("path", "PATH", 0),
     Column::hidden("reason"),
 ];
 
-/// A folder that was named.
+/// A folder that was typed.
 struct Place {
     letter: &'static str,
     path: PathBuf,
@@ -54,8 +55,7 @@ pub(crate) fn run(context: &Context, args: &DiffArgs) -> anyhow::Result<Exit> {
         sentences.extend(backward.iter().flat_map(Direction::sentences));
         let is_safe = forward.is_safe() && backward.as_ref().is_none_or(Direction::is_safe);
         if is_safe && backward.is_some() {
-            sentences
-                .push("only one of A and B may go: each has the copies of the other".to_owned());
+            sentences.push("wipe only one of A and B: each has the copies of the other".to_owned());
         }
         let totals = TotalsJson::new(&forward, backward.as_ref());
         let left = answer.end(&totals, &sentences)?;
@@ -64,13 +64,13 @@ pub(crate) fn run(context: &Context, args: &DiffArgs) -> anyhow::Result<Exit> {
     })
 }
 
-/// What came of comparing one place with the other.
+/// The result of comparing one place with the other.
 struct Direction {
     from: &'static str,
     to: &'static str,
     found: Comparison,
     standing: Standing,
-    /// Whether bytes are told exactly.
+    /// Whether to print exact bytes.
     is_exact: bool,
 }
 
@@ -89,7 +89,7 @@ fn direction(
         crate::catalog::Sides::build(catalog, &from.tops, &to.tops, filter).map_err(at_catalog)?;
     let mut standing = Standing::of(context, &sides, from, to).map_err(at_catalog)?;
     if is_partial {
-        standing.object("only a part of the files was compared (size, extension or --exclude)");
+        standing.object("only some of the files were compared (size, extension or --exclude)");
     }
     let found = Comparison::run(&mut sides, from, to, answer)?;
     Ok(Direction {
@@ -106,7 +106,7 @@ impl Direction {
         self.objections().is_empty()
     }
 
-    /// Everything that speaks against wiping the one side.
+    /// Every reason against wiping this side.
     fn objections(&self) -> Vec<String> {
         let mut all = self.standing.objections.clone();
         let (from, to) = (self.from, self.to);
@@ -118,18 +118,15 @@ impl Direction {
         } = &self.found;
         if *changed_folders > 0 {
             all.push(format!(
-                "{} under {from} changed since the scan",
+                "{} in {from} changed since the scan",
                 counted(*changed_folders, "folder", "folders")
             ));
         }
         if only.files > 0 {
-            all.push(format!("{} nowhere under {to}", only.words(self.is_exact)));
+            all.push(format!("{} not in {to}", only.words(self.is_exact)));
         }
         if undetermined.files > 0 {
-            all.push(format!(
-                "{} undetermined",
-                undetermined.words(self.is_exact)
-            ));
+            all.push(format!("{} unchecked", undetermined.words(self.is_exact)));
         }
         all
     }
@@ -140,31 +137,24 @@ impl Direction {
         let mut lines = vec![
             self.standing.ours.sentence(from),
             self.standing.theirs.sentence(to),
-            format!("{} under {from}:", found.all().words(self.is_exact)),
-            format!(
-                "    {} also under {to}",
-                found.duplicate.words(self.is_exact)
-            ),
-            format!("    {} nowhere under {to}", found.only.words(self.is_exact)),
+            format!("{} in {from}:", found.all().words(self.is_exact)),
+            format!("    {} also in {to}", found.duplicate.words(self.is_exact)),
+            format!("    {} not in {to}", found.only.words(self.is_exact)),
         ];
         lines.extend(reasons(&found.why_only));
         lines.push(format!(
-            "    {} undetermined",
+            "    {} unchecked",
             found.undetermined.words(self.is_exact)
         ));
         lines.extend(reasons(&found.why_undetermined));
         if self.standing.empty > 0 {
-            let files = counted(
-                self.standing.empty,
-                "empty file was left out",
-                "empty files were left out",
-            );
-            lines.push(format!("{files}: nothing in it could be lost"));
+            let files = counted(self.standing.empty, "empty file", "empty files");
+            lines.push(format!("{files} skipped"));
         }
         let objections = self.objections();
         if objections.is_empty() {
             lines.push(format!(
-                "safe to wipe {from}: every file has a copy under {to}, and all are as scanned"
+                "safe to wipe {from}: every file has a copy in {to}, and nothing changed since the scan"
             ));
         } else {
             lines.push(format!("do not wipe {from}:"));
@@ -189,11 +179,11 @@ impl Tally {
 
 #[derive(Serialize)]
 struct TotalsJson {
-    /// What the exit code says: with `--both`, that either side could go.
+    /// What the exit code says: with `--both`, that either side is safe to wipe.
     safe_to_wipe: bool,
-    /// Whether the other side must stay then; with `--both` only.
+    /// Whether the other side must be kept then; with `--both` only.
     #[serde(skip_serializing_if = "Option::is_none")]
-    only_one_may_go: Option<bool>,
+    wipe_only_one: Option<bool>,
     a: DirectionJson,
     #[serde(skip_serializing_if = "Option::is_none")]
     b: Option<DirectionJson>,
@@ -213,11 +203,11 @@ struct DirectionJson {
     duplicate_bytes: u64,
     only_files: u64,
     only_bytes: u64,
-    undetermined_files: u64,
-    undetermined_bytes: u64,
+    unchecked_files: u64,
+    unchecked_bytes: u64,
     empty_files: u64,
     changed_folders: u64,
-    objections: Vec<String>,
+    reasons: Vec<String>,
 }
 
 impl TotalsJson {
@@ -225,7 +215,7 @@ impl TotalsJson {
         let safe_to_wipe = forward.is_safe() && backward.is_none_or(Direction::is_safe);
         Self {
             safe_to_wipe,
-            only_one_may_go: backward.map(|_| safe_to_wipe),
+            wipe_only_one: backward.map(|_| safe_to_wipe),
             a: DirectionJson::new(forward),
             b: backward.map(DirectionJson::new),
         }
@@ -253,11 +243,11 @@ impl DirectionJson {
             duplicate_bytes: found.duplicate.bytes,
             only_files: found.only.files,
             only_bytes: found.only.bytes,
-            undetermined_files: found.undetermined.files,
-            undetermined_bytes: found.undetermined.bytes,
+            unchecked_files: found.undetermined.files,
+            unchecked_bytes: found.undetermined.bytes,
             empty_files: standing.empty,
             changed_folders: found.changed_folders,
-            objections: direction.objections(),
+            reasons: direction.objections(),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Looks for content: by the digest where the catalog has one, and by reading
-//! the files side by side where it has none.
+//! Looks for content: by digest where the catalog has one, and by comparing
+//! the files byte for byte where it has none.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use crate::cli::session::paths;
 use crate::model::{Algorithm, Digest, Probe};
 use crate::platform::{Dir, Links, OpenFile};
 
-/// Why nothing is said about a file that moves while it is read.
-const CHANGING: &str = "it is changing";
+/// Why there is no answer about a file that changes while it is read.
+const CHANGING: &str = "it keeps changing";
 
 /// Something that is looked for.
 pub(crate) enum Wanted {
@@ -20,7 +20,7 @@ pub(crate) enum Wanted {
     /// A file that cannot be looked at, and why.
     Unseen(PathBuf, String),
     Digest(Digest),
-    /// The beginning of a digest that no file in the catalog has.
+    /// The start of a digest that no file in the catalog has.
     NoDigest(String),
 }
 
@@ -28,13 +28,13 @@ pub(crate) enum Wanted {
 #[derive(Default)]
 pub(crate) struct Found {
     pub(crate) digest: Option<Digest>,
-    /// Where it is, or may be.
+    /// Where it is, or could be.
     pub(crate) places: Vec<Place>,
     /// Whether the file itself is in the catalog and does not count.
     pub(crate) is_only_itself: bool,
-    /// Files anywhere in the catalog that may be it, since they have no digest.
+    /// Files anywhere in the catalog that could be it, since they have no digest.
     pub(crate) unread: u64,
-    /// Why nothing can be said about it: it cannot be read itself.
+    /// Why there is no answer: the file itself cannot be read.
     pub(crate) trouble: Option<String>,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct Place {
     pub(crate) now: Now,
     /// Whether it has the content that was asked for; it may have otherwise.
     pub(crate) is_found: bool,
-    /// Whether it is the very file that was asked for.
+    /// Whether it is the same file that was asked for.
     pub(crate) is_itself: bool,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Place {
 pub(crate) enum Now {
     AsScanned,
     Offline,
-    /// As scanned, but an audit found its content not to be what it was.
+    /// As scanned, but an audit found that its content is corrupted.
     Rotten,
     Changed,
     Gone,
@@ -146,9 +146,9 @@ impl Finder {
         Ok(Ok(found))
     }
 
-    /// A file that had the content when it was scanned. Offline it is believed
-    /// to have it still; rotten, or in any other state than scanned, it proves
-    /// nothing.
+    /// A file that had the content when it was scanned. An offline one is
+    /// trusted to still have it; a corrupted one, or one in any other state than
+    /// scanned, proves nothing.
     fn equal(&self, known: Known) -> Place {
         let now = self.now(&known);
         Place {
@@ -192,7 +192,7 @@ impl Finder {
             if is_equal || !known.is_rotten {
                 return Ok(is_equal);
             }
-            // It may be anything but what its digest says, so it is read.
+            // Its digest no longer holds, so it is read.
         } else if known.probe.is_some() && asked.probe()? != known.probe {
             return Ok(false);
         }

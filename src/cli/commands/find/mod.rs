@@ -1,4 +1,4 @@
-//! `dupescan find FILE…`: is this content anywhere in the catalog?
+//! `dupescan find FILE…`: finds copies of a file in the catalog.
 
 mod finder;
 
@@ -15,18 +15,19 @@ use crate::cli::commands::report;
 use crate::cli::session::{Context, Form, Writing};
 use crate::cli::terminal::{Exit, exit};
 use crate::model::{Algorithm, Digest};
-use crate::report::{Cell, Column, counted, grouped};
+use crate::report::text::{counted, grouped};
+use crate::report::{Cell, Column};
 
-/// Fewest digits that stand for a digest: that two of a catalog begin with the
-/// same twelve is not to be expected, and told where it happens.
+/// Fewest digits that may stand for a digest. Two digests of a catalog are very
+/// unlikely to start with the same twelve, and it is reported if they do.
 const LEAST_DIGITS: usize = 12;
 
 const COLUMNS: &[Column] = &[
     Column::hidden("file"),
     Column::hidden("digest"),
-    Column::hidden("answer"),
+    Column::hidden("status"),
     Column::hidden("path"),
-    Column::hidden("place"),
+    Column::hidden("state"),
     Column::hidden("same_file"),
     Column::hidden("size"),
     Column::hidden("mtime"),
@@ -38,7 +39,7 @@ struct Totals {
     asked: u64,
     found: u64,
     not_found: u64,
-    undetermined: u64,
+    unchecked: u64,
 }
 
 pub(crate) fn run(context: &Context, args: &FindArgs) -> anyhow::Result<Exit> {
@@ -88,7 +89,7 @@ fn wanted(
     for hex in &args.digest {
         wanted.push(digest_of(hex, algorithm, catalog)?);
     }
-    // With nothing to answer it is a mistake, and no answer.
+    // If no file can be looked at, that is a usage error.
     match wanted.first() {
         Some(Wanted::Unseen(path, why))
             if wanted.iter().all(|one| matches!(one, Wanted::Unseen(..))) =>
@@ -104,13 +105,13 @@ fn stat(path: &Path) -> Wanted {
     let unseen = |why: String| Wanted::Unseen(path.to_owned(), why);
     match std::fs::metadata(path) {
         Ok(meta) if meta.is_file() => Wanted::File(path.to_owned(), meta.len()),
-        Ok(_) => unseen("it is not a file: `find` takes files".to_owned()),
+        Ok(_) => unseen("not a file".to_owned()),
         Err(error) => unseen(error.to_string()),
     }
 }
 
-/// How the program ends as far as one answer decides. What could not be read
-/// is told on standard error as well: it is no answer of the catalog's.
+/// The exit code for one result. What cannot be read is reported on standard
+/// error as well, since the catalog has no answer for it.
 fn end_of(wanted: &Wanted, found: &Found) -> Exit {
     if let (Wanted::File(path, _) | Wanted::Unseen(path, _), Some(why)) = (wanted, &found.trouble) {
         exit::print_line(&format!("cannot read {}: {why}", path.display()));
@@ -123,16 +124,16 @@ fn end_of(wanted: &Wanted, found: &Found) -> Exit {
     }
 }
 
-/// The digest that was typed, or the only one in the catalog that begins so.
+/// The digest that was typed, or the only one in the catalog that starts so.
 fn digest_of(hex: &str, algorithm: Algorithm, catalog: &ReadOnly) -> anyhow::Result<Wanted> {
     let digits = 2 * algorithm.digest_len();
     let is_hex = !hex.is_empty() && hex.bytes().all(|digit| digit.is_ascii_hexdigit());
-    // As long as another algorithm makes them, it is no beginning.
+    // A whole digest of another algorithm is not a prefix.
     let is_other = hex.len() == 64 && digits != 64;
     if !is_hex || is_other || !(LEAST_DIGITS..=digits).contains(&hex.len()) {
         return Err(exit::usage(format_args!(
-            "invalid value '{hex}' from --digest: expected {digits} hexadecimal digits, as \
-             {algorithm} makes them, or the first {LEAST_DIGITS} and more of them"
+            "invalid value '{hex}' for --digest: expected the {digits} hexadecimal digits of a \
+             {algorithm} hash, or at least the first {LEAST_DIGITS} of them"
         )));
     }
     if let Some(digest) = whole_digest(hex).filter(|_| hex.len() == digits) {
@@ -147,8 +148,8 @@ fn digest_of(hex: &str, algorithm: Algorithm, catalog: &ReadOnly) -> anyhow::Res
         [] => Ok(Wanted::NoDigest(hex.to_ascii_lowercase())),
         [digest] => Ok(Wanted::Digest(*digest)),
         _ => Err(exit::usage(format_args!(
-            "invalid value '{hex}' from --digest: several digests begin so, and more digits tell \
-             which is meant"
+            "invalid value '{hex}' for --digest: more than one hash starts with it; give more \
+             digits"
         ))),
     }
 }
@@ -167,9 +168,9 @@ impl Now {
         match self {
             Self::AsScanned => "as scanned",
             Self::Offline => "offline",
-            Self::Rotten => "rotten",
+            Self::Rotten => "corrupted",
             Self::Changed => "changed",
-            Self::Gone => "gone",
+            Self::Gone => "missing",
             Self::Unreadable(_) => "unreadable",
         }
     }
@@ -178,14 +179,13 @@ impl Now {
     fn words(&self) -> &'static str {
         match self {
             Self::Changed => "changed since the scan",
-            Self::Gone => "gone since the scan",
             other => other.word(),
         }
     }
 }
 
 impl Place {
-    /// What people should know about it, where there is something.
+    /// What people should know about it, if anything.
     fn mark(&self) -> Option<String> {
         match &self.now {
             Now::AsScanned if self.is_itself => Some("this file".to_owned()),
@@ -197,11 +197,7 @@ impl Place {
     }
 
     fn answer(&self) -> &'static str {
-        if self.is_found {
-            "found"
-        } else {
-            "undetermined"
-        }
+        if self.is_found { "found" } else { "unchecked" }
     }
 }
 
@@ -210,7 +206,7 @@ impl Found {
         match (self.is_found(), self.unsure()) {
             (true, _) => "found",
             (false, 0) if self.trouble.is_none() => "not found",
-            (false, _) => "undetermined",
+            (false, _) => "unchecked",
         }
     }
 
@@ -218,7 +214,7 @@ impl Found {
         self.places.iter().any(|place| place.is_found)
     }
 
-    /// Files that may be the same.
+    /// Files that could be a copy.
     fn unsure(&self) -> u64 {
         let places = self.places.iter().filter(|place| !place.is_found);
         places.count() as u64 + self.unread
@@ -226,36 +222,37 @@ impl Found {
 
     fn sentence(&self) -> String {
         let unsure = |more: &str| {
-            let files = counted(self.unsure(), "file", "files");
-            let why = self.reasons().join(", ");
-            format!("{files}{more} could be the same, which cannot be told ({why})")
+            let one = format!("{more}file could be a copy");
+            let many = format!("{more}files could be copies");
+            let files = counted(self.unsure(), &one, &many);
+            format!("{files} ({})", self.reasons().join(", "))
         };
         if let Some(why) = &self.trouble {
-            return format!("undetermined: cannot be read: {why}");
+            return format!("unchecked: cannot read it: {why}");
         }
         match self.answer() {
-            "found" if self.unsure() > 0 => format!("found; {}", unsure(" more")),
+            "found" if self.unsure() > 0 => format!("found; {}", unsure("more ")),
             "found" if self.places.iter().all(|place| place.is_itself) => {
-                "found, as this file only".to_owned()
+                "found, but only this file itself".to_owned()
             }
             "found" => "found".to_owned(),
-            "undetermined" => format!("undetermined: {}", unsure("")),
+            "unchecked" => format!("unchecked: {}", unsure("")),
             _ if self.is_only_itself => "no other copy in the catalog".to_owned(),
             _ => "not in the catalog".to_owned(),
         }
     }
 
-    /// Why it cannot be told of how many files.
+    /// Why files are unchecked, with their number.
     fn reasons(&self) -> Vec<String> {
         if let Some(why) = &self.trouble {
-            return vec![format!("cannot be read: {why}")];
+            return vec![format!("cannot read it: {why}")];
         }
         let mut counts = BTreeMap::<&str, u64>::new();
         for place in self.places.iter().filter(|place| !place.is_found) {
             *counts.entry(place.now.words()).or_default() += 1;
         }
         if self.unread > 0 {
-            counts.insert("without a digest", self.unread);
+            counts.insert("without a hash", self.unread);
         }
         let counts = counts.into_iter();
         counts
@@ -269,15 +266,15 @@ impl Totals {
         self.asked += 1;
         match found.answer() {
             "found" => self.found += 1,
-            "undetermined" => self.undetermined += 1,
+            "unchecked" => self.unchecked += 1,
             _ => self.not_found += 1,
         }
     }
 
     fn sentences(&self) -> Vec<String> {
         vec![format!(
-            "{} found, {} not found, {} undetermined",
-            self.found, self.not_found, self.undetermined
+            "{} found, {} not found, {} unchecked",
+            self.found, self.not_found, self.unchecked
         )]
     }
 }

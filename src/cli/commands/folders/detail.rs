@@ -1,5 +1,5 @@
-//! The names behind the differences of two folders: a forest knows contents
-//! only.
+//! The file names behind the differences of two folders: a forest knows only
+//! contents.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,5 @@
-//! Reads the catalog into a forest: which files take part, and what of each
-//! folder is not known.
+//! Loads the catalog into a forest: which files are compared, and which
+//! folders are incomplete.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::cli::session::Context;
 use crate::folders::{FileFact, FolderFact, Forest, ForestBuilder, Gaps};
 use crate::model::{FolderId, Globs, ListingOptions, ScanId, ScanOptions};
 
-/// Which files take part.
+/// Which files are compared.
 pub(crate) struct Filter {
     globs: Globs,
     extensions: Vec<String>,
@@ -37,7 +37,7 @@ impl Filter {
     }
 }
 
-/// Decides about files by their place in the catalog.
+/// Decides whether a file is compared.
 pub(crate) struct Admission<'a> {
     filter: &'a Filter,
     catalog: &'a ReadOnly,
@@ -54,7 +54,7 @@ impl Admission<'_> {
         if size.is_some_and(|size| !self.filter.sizes.contains(&size)) {
             return Ok(false);
         }
-        // A folder itself has no name here, and no extension to have.
+        // The folder itself has no name here, and so no extension.
         if !name.as_os_str().is_empty() && !has_extension(name.as_os_str(), &self.filter.extensions)
         {
             return Ok(false);
@@ -160,7 +160,7 @@ fn folder_facts(
     Ok(facts)
 }
 
-/// A folder's name, by which it is put in order among its siblings.
+/// A folder's name, used to sort it among its siblings.
 fn name(folder: TreeFolder, roots: &[RootRow]) -> std::ffi::OsString {
     let root = roots
         .iter()
@@ -168,8 +168,8 @@ fn name(folder: TreeFolder, roots: &[RootRow]) -> std::ffi::OsString {
     root.map_or(folder.name, |root| root.path.clone().into_os_string())
 }
 
-/// The scans whose filters may have left something out that is not left out
-/// now as well.
+/// The scans whose filters may have skipped something that this question does
+/// not skip as well.
 fn filtered_scans(catalog: &ReadOnly, exclude: &[String]) -> Result<HashSet<ScanId>, CatalogError> {
     let may_miss = |options: &ListingOptions| {
         !options.include.is_empty()

@@ -1,4 +1,4 @@
-//! `dupescan folders`: folders that hold the same files, or partly the same.
+//! `dupescan folders`: finds duplicate and similar folders.
 
 mod detail;
 mod load;
@@ -52,7 +52,7 @@ pub(crate) fn run(context: &Context, mut args: FoldersArgs) -> anyhow::Result<Ex
     Ok(Exit::Done)
 }
 
-/// A question and what it is asked of.
+/// A question, and the catalog to ask.
 struct Inquiry<'a> {
     catalog: &'a ReadOnly,
     context: &'a Context,
@@ -97,7 +97,7 @@ impl Inquiry<'_> {
         })
     }
 
-    /// Which folders lie at or below the paths that were named.
+    /// Which folders are at or below the paths that were typed.
     fn wanted(&self, places: &Places<'_>, forest: &Forest) -> anyhow::Result<Vec<bool>> {
         let mut wanted = vec![self.args.paths.is_empty(); forest.len()];
         for typed in &self.args.paths {
@@ -117,9 +117,7 @@ impl Inquiry<'_> {
             }
             if tops.is_empty() {
                 let path = path.display();
-                return Err(exit::usage(format_args!(
-                    "{path} is no folder in this catalog"
-                )));
+                return Err(exit::usage(format_args!("{path} has not been scanned")));
             }
             for top in tops {
                 let below = forest.subtree(top);

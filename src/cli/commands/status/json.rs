@@ -17,7 +17,7 @@ struct StatusJson<'a> {
     unfinished: Vec<ScanJson<'a>>,
     totals: Option<TotalsJson>,
     errors: u64,
-    rotten: u64,
+    corrupted: u64,
 }
 
 #[derive(Serialize)]
@@ -130,7 +130,7 @@ struct TotalsJson {
     groups: u64,
     copies: u64,
     reclaimable: u64,
-    undetermined: u64,
+    unchecked: u64,
 }
 
 impl TotalsJson {
@@ -141,7 +141,7 @@ impl TotalsJson {
             groups: totals.groups,
             copies: totals.copies,
             reclaimable: totals.reclaimable,
-            undetermined: totals.undetermined,
+            unchecked: totals.undetermined,
         })
     }
 }
@@ -173,7 +173,7 @@ pub(crate) fn render(status: &Status) -> anyhow::Result<String> {
             .collect(),
         totals: status.settled.as_ref().and_then(TotalsJson::new),
         errors: status.dead_letters,
-        rotten: status.rotten,
+        corrupted: status.rotten,
     };
     let mut text = Vec::new();
     write_value(&mut text, &document)?;

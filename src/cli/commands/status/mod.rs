@@ -1,4 +1,4 @@
-//! `dupescan status`: what the catalog knows, what is unfinished and what is
+//! `dupescan status`: what has been scanned, what is unfinished and what is
 //! offline.
 
 mod json;
@@ -37,7 +37,7 @@ struct Status {
     unfinished: Vec<Unfinished>,
     settled: Option<ScanRow>,
     dead_letters: u64,
-    /// Files that an audit found not to be what they were.
+    /// Files that an audit found corrupted.
     rotten: u64,
     user: User,
 }
@@ -46,7 +46,7 @@ struct Status {
 enum User {
     Nobody,
     Process(String),
-    /// The lock may not be looked at.
+    /// The lock cannot be read.
     Unknown,
 }
 
@@ -60,7 +60,7 @@ impl User {
     }
 }
 
-/// A scan that is running or can go on.
+/// A scan that is running or can be resumed.
 struct Unfinished {
     scan: ScanRow,
     path: PathBuf,
@@ -80,12 +80,12 @@ struct RootStatus {
     state: RootState,
 }
 
-/// How a root stands.
+/// The state of a root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum RootState {
     Ok,
     NeverCompleted,
-    /// Not there now, and why.
+    /// Offline, and why.
     Offline(String),
 }
 

@@ -1,5 +1,5 @@
-//! The status for people, readable at 80 columns: paths stay whole, so roots
-//! are blocks of lines and not rows.
+//! The status for people, readable at 80 columns. Paths are not shortened, so
+//! a root is a block of lines, not a table row.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -7,8 +7,9 @@ use std::time::Duration;
 use super::{RootState, RootStatus, Status, User};
 use crate::catalog::{ScanRow, Share, ShareUnit};
 use crate::cli::session::Context;
-use crate::model::{ScanState, escape};
-use crate::report::{Align, counted, duration, grouped, size, table, timestamp};
+use crate::model::{ScanState, Stage, escape};
+use crate::report::text::{counted, duration, group_totals, grouped, size, timestamp, unchecked};
+use crate::report::{Align, table};
 
 const VOLUMES: [(&str, Align); 4] = [
     ("Volume", Align::Left),
@@ -25,13 +26,13 @@ pub(crate) fn render(status: &Status, context: &Context, exact: bool) -> String 
         format_args!("Catalog {}", escape(&status.catalog)),
     );
     let (bytes, algorithm) = (size(status.bytes, exact), status.algorithm);
-    push(
-        &mut text,
-        format_args!("    {bytes}, digests by {algorithm}\n"),
-    );
+    push(&mut text, format_args!("    {bytes}, {algorithm} hashes\n"));
     if status.roots.is_empty() {
         let scan = context.command("scan PATH");
-        push(&mut text, format_args!("No roots: start with `{scan}`."));
+        push(
+            &mut text,
+            format_args!("Nothing has been scanned yet: start with `{scan}`"),
+        );
         return text;
     }
     for root in &status.roots {
@@ -43,9 +44,12 @@ pub(crate) fn render(status: &Status, context: &Context, exact: bool) -> String 
     push_totals(&mut text, status, exact);
     push_failed(&mut text, status, &context.command("errors"));
     if status.rotten > 0 {
-        let files = counted(status.rotten, "file is", "files are");
+        let files = counted(status.rotten, "file", "files");
         let audit = context.command("audit");
-        push(&mut text, format_args!("{files} rotten: see `{audit}`"));
+        push(
+            &mut text,
+            format_args!("{files} corrupted (bit rot): see `{audit}`"),
+        );
     }
     text
 }
@@ -71,7 +75,7 @@ fn push_root(text: &mut String, status: &RootStatus, exact: bool) {
             scan.finished.map_or_else(String::new, timestamp),
             scan.id
         ),
-        None => "never completely scanned".to_owned(),
+        None => "never fully scanned".to_owned(),
     };
     push(text, format_args!("    {last}"));
     if let RootState::Offline(reason) = &status.state {
@@ -106,16 +110,25 @@ fn push_unfinished(text: &mut String, status: &Status, exact: bool, resume: &str
     for unfinished in &status.unfinished {
         let (scan, path) = (&unfinished.scan, escape(&unfinished.path));
         push(text, format_args!("Unfinished scan {} of {path}", scan.id));
-        let (state, stage) = (state(scan, &status.user), scan.stage.name());
+        let (state, stage) = (state(scan, &status.user), activity(scan.stage));
         let share = unfinished.share.as_ref();
         let share = share.map_or_else(String::new, |found| self::share(found, exact));
-        push(text, format_args!("    {state} in stage {stage}{share}"));
+        push(text, format_args!("    {state} while {stage}{share}"));
         let age = age(unfinished.age(status.now));
         push(text, format_args!("    last progress {age} ago"));
     }
     match &status.user {
         User::Process(process) => push(text, format_args!("    in use by {process}\n")),
-        User::Nobody | User::Unknown => push(text, format_args!("    go on with `{resume}`\n")),
+        User::Nobody | User::Unknown => push(text, format_args!("    resume with `{resume}`\n")),
+    }
+}
+
+/// What a scan was doing, in words.
+fn activity(stage: Stage) -> &'static str {
+    match stage {
+        Stage::List => "listing",
+        Stage::Probe | Stage::Hash => "reading",
+        Stage::Settle => "adding up",
     }
 }
 
@@ -156,30 +169,23 @@ fn push_totals(text: &mut String, status: &Status, exact: bool) {
     if let Some((scan, totals)) = status.settled.as_ref().and_then(|s| Some((s, s.totals?))) {
         push(
             text,
-            format_args!(
-                "As of scan {}: {}, {};\n    keeping one of each frees {}",
-                scan.id,
-                counted(totals.groups, "group of duplicates", "groups of duplicates"),
-                counted(totals.copies, "copy", "copies"),
-                size(totals.reclaimable, exact)
-            ),
+            format_args!("As of scan {}: {}", scan.id, group_totals(&totals, exact)),
         );
         if totals.undetermined > 0 {
-            let files = counted(totals.undetermined, "file is", "files are");
-            push(
-                text,
-                format_args!("    {files} undetermined: neither known duplicate nor known unique"),
-            );
+            push(text, format_args!("{}", unchecked(totals.undetermined)));
         }
     }
 }
 
 fn push_failed(text: &mut String, status: &Status, errors: &str) {
     match status.dead_letters {
-        0 => push(text, format_args!("No path failed")),
+        0 => push(text, format_args!("No errors")),
         many => {
             let paths = counted(many, "path", "paths");
-            push(text, format_args!("{paths} failed: see `{errors}`"));
+            push(
+                text,
+                format_args!("{paths} failed; list them with `{errors}`"),
+            );
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Sets up the log: text or JSON lines, to standard error (around progress
-//! bars) or appended to a file; sentences where a person reads along.
+//! bars) or appended to a file; plain sentences on a terminal.
 
 mod sentences;
 
@@ -19,10 +19,10 @@ use crate::cli::terminal::exit;
 use crate::settings::{LogConfig, LogFormat};
 
 /// Starts the log as configured. A second start in one process changes
-/// nothing: the first log goes on.
+/// nothing.
 pub(crate) fn start(context: &Context) -> anyhow::Result<()> {
     let log = &context.config.log;
-    // Fails only when a log was started before, which then goes on.
+    // Fails only if a log was started before; that one stays in use.
     match &log.file {
         Some(path) => {
             let file = open(path)?;
@@ -86,8 +86,8 @@ where
     }
 }
 
-/// Opens a log file for appending; a new one is for its owner only, since it
-/// will hold the names of their files.
+/// Opens a log file for appending. A new one is private to its owner, since it
+/// will contain file names.
 fn open(path: &Path) -> anyhow::Result<File> {
     OpenOptions::new()
         .append(true)
@@ -96,8 +96,7 @@ fn open(path: &Path) -> anyhow::Result<File> {
         .open(path)
         .map_err(|error| {
             exit::usage(format_args!(
-                "cannot write the log file {}: {error}: expected a file that can be created or \
-                 appended to",
+                "cannot write the log file {}: {error}",
                 path.display()
             ))
         })
@@ -176,7 +175,7 @@ mod tests {
                         step = "open",
                         errno = 13,
                         fault = "Permission denied",
-                        "could not be read"
+                        "cannot read"
                     );
                     tracing::warn!(
                         event = "item.stall",
@@ -191,7 +190,7 @@ mod tests {
         };
         insta::assert_snapshot!(log(LogFormat::Text, true, false), @r"
         warning: cannot read /a\nb: Permission denied
-        warning: no progress for 30 s at /a
+        warning: no progress for 30 s on /a
         error: odd\x1b[2J (bytes 7)
         note: stopped
         ");

@@ -1,5 +1,5 @@
 //! Log lines for people at a terminal: `warning: cannot read /a: Permission
-//! denied` instead of an event with its fields. Programs get those elsewhere.
+//! denied` instead of an event with its fields, which programs get.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug};
@@ -67,20 +67,18 @@ impl Fields {
     fn sentence(&self) -> String {
         let [path, fault, seconds] = ["path", "fault", "seconds"].map(|name| self.get(name));
         match self.get("event") {
-            "scan.begin" => format!("scan {} of {path} begins", self.get("scan")),
-            "scan.end" => format!("scan {} ends: {}", self.get("scan"), self.get("state")),
-            "stage.begin" => format!("stage {} begins", self.get("stage")),
+            "scan.begin" => format!("scan {} of {path} started", self.get("scan")),
+            "scan.end" => format!("scan {} ended: {}", self.get("scan"), self.get("state")),
+            "stage.begin" => format!("stage {} started", self.get("stage")),
             "stage.end" => {
                 let (stage, time) = (self.get("stage"), self.get("elapsed_ms"));
-                format!("stage {stage} ends after {time} ms")
+                format!("stage {stage} took {time} ms")
             }
             "item.failed" => format!("cannot read {path}: {fault}"),
-            "item.retry" => format!("cannot read {path} for the moment, will try again: {fault}"),
-            "item.stall" => format!("no progress for {seconds} s at {path}"),
+            "item.retry" => format!("cannot read {path}, will retry: {fault}"),
+            "item.stall" => format!("no progress for {seconds} s on {path}"),
             "item.given_up" => format!("gave up on {path}: no progress for {seconds} s"),
-            "worker.left_behind" => {
-                format!("a thread that hangs at {path} is not waited for any more")
-            }
+            "worker.abandoned" => format!("abandoned a thread stuck on {path}"),
             "breaker.open" | "breaker.give_up" => {
                 let (message, reason) = (self.get("message"), self.get("reason"));
                 format!("{message} ({path}: {reason})")
@@ -89,7 +87,7 @@ impl Fields {
         }
     }
 
-    /// The message, and what else there is to know.
+    /// The message, and all other fields.
     fn plain(&self) -> String {
         let others = self.0.iter().filter(|(name, value)| {
             !matches!(**name, "message" | "event" | "path_b64") && !value.is_empty()
