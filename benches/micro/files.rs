@@ -6,7 +6,7 @@ use std::path::Path;
 use criterion::{BatchSize, Criterion, Throughput};
 use dupescan::hash::Hasher;
 use dupescan::model::Algorithm;
-use dupescan::platform::{Dir, EntryKind, Links};
+use dupescan::platform::{Dir, Entries, EntryKind, Links};
 
 use crate::setup::Setup;
 
@@ -48,7 +48,7 @@ pub(crate) fn listing(criterion: &mut Criterion) {
 
 /// The number of files below a folder, each looked at.
 fn list(folder: &mut Dir) -> u64 {
-    let entries = folder.read().expect("folders can be read");
+    let entries = Entries::of(folder).expect("folders can be read");
     let mut below = Vec::new();
     let mut files = 0;
     let names: Vec<_> = entries.map(|entry| entry.expect("a name")).collect();

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use rayon::slice::ParallelSliceMut;
 
-use super::forest::FileFact;
+use super::facts::FileFact;
 use super::narrow;
 
 /// The content of every empty file.

@@ -2,58 +2,21 @@
 //! folders in depth-first order, files in the order of their folders.
 
 use std::collections::HashMap;
-use std::ffi::{OsStr, OsString};
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 
 use super::contents::{Contents, EMPTY, Rows};
+use super::facts::{FileFact, FolderFact};
 use super::narrow;
 use super::unknown::Gaps;
-use crate::model::{FolderId, VolumeId};
+use crate::model::FolderId;
 
 /// A folder, by its place in depth-first order.
 pub type Node = u32;
 
 /// No folder: above a root.
 const NOWHERE: Node = Node::MAX;
-
-/// A folder as the caller knows it.
-#[derive(Debug, Clone)]
-pub struct FolderFact {
-    /// Its id.
-    pub id: FolderId,
-    /// The folder above it; `None` for a root.
-    pub parent: Option<FolderId>,
-    /// Its name; a root's whole path.
-    pub name: OsString,
-    /// What is not known of its own entries.
-    pub gaps: Gaps,
-}
-
-/// A file as the caller knows it.
-#[derive(Debug, Clone, Copy)]
-pub struct FileFact<'a> {
-    /// The folder it lies in.
-    pub folder: FolderId,
-    /// Its name.
-    pub name: &'a OsStr,
-    /// Its size.
-    pub size: u64,
-    /// The volume it lies on.
-    pub volume: VolumeId,
-    /// Its inode, where inode numbers are stable.
-    pub ino: Option<u64>,
-    /// The hash of its head and tail.
-    pub probe: Option<i64>,
-    /// Whether it differs from every other file of its size and probe.
-    pub is_settled: bool,
-    /// Its digest; all digests are equally long.
-    pub digest: Option<&'a [u8]>,
-    /// Whether it takes part. One that does not may still be the partner that
-    /// makes another's content uncertain, and a name of the same copy.
-    pub counts: bool,
-}
 
 /// Takes facts and makes a [`Forest`] of them.
 pub struct ForestBuilder {

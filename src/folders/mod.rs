@@ -10,6 +10,7 @@
 mod comparer;
 mod contents;
 mod difference;
+mod facts;
 mod forest;
 mod identical;
 mod keys;
@@ -22,7 +23,8 @@ mod workers;
 
 pub use comparer::{Comparer, Side};
 pub use difference::{ChangedFile, Differences, NamedFile, differences};
-pub use forest::{FileFact, FolderFact, Forest, ForestBuilder, Node};
+pub use facts::{FileFact, FolderFact};
+pub use forest::{Forest, ForestBuilder, Node};
 pub use identical::{IdenticalGroup, IdenticalGroups};
 pub use prefix::Measure;
 pub use similar::{Overlap, Pair, SimilarPairs, Similarity, Tuning, similar};

@@ -6,7 +6,8 @@ use std::ffi::OsString;
 
 use proptest::prelude::*;
 
-use super::forest::{FileFact, FolderFact, Forest, ForestBuilder, Node};
+use super::facts::{FileFact, FolderFact};
+use super::forest::{Forest, ForestBuilder, Node};
 use super::unknown::Gaps;
 use crate::model::{FolderId, VolumeId};
 

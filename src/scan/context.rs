@@ -67,7 +67,7 @@ impl Shared {
         dir: &Dir,
         stat: &Stat,
     ) -> Result<io::Result<(Arc<Volume>, VolumeId)>, CatalogError> {
-        let volume = match self.volumes.of(dir, stat) {
+        let volume = match self.volumes.of(dir, stat.dev) {
             Ok(volume) => volume,
             Err(error) => return Ok(Err(error)),
         };

@@ -69,7 +69,7 @@ fn move_root(context: &Context, old: &Path, new: &Path) -> anyhow::Result<()> {
 /// usage error.
 fn volume_of(path: &Path) -> anyhow::Result<VolumeRow> {
     let volume = Dir::open_root(path)
-        .and_then(|dir| Volume::of(&dir))
+        .and_then(|dir| Volume::of(&dir, dir.stat()?.dev))
         .map_err(|error| {
             exit::usage(format_args!(
                 "cannot use {} as the new folder: {}",

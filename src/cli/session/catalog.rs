@@ -24,7 +24,7 @@ fn refuse_network(path: &Path) -> Result<(), CatalogError> {
         .ancestors()
         .skip(1)
         .find_map(|folder| Dir::open_root(folder).ok())
-        .and_then(|dir| Volume::of(&dir).ok());
+        .and_then(|dir| Volume::of(&dir, dir.stat().ok()?.dev).ok());
     match volume {
         Some(volume) if volume.network => Err(CatalogError::NotLocal {
             path: path.to_owned(),

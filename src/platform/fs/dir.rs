@@ -3,42 +3,15 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat};
-use rustix::io::retry_on_intr;
+use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use super::file::OpenFile;
-use super::listing::Entries;
+use super::open::{Links, open_quietly, plain_name};
 use super::stat::Stat;
 use super::{resolve, stat};
-
-/// What to do about symbolic links.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Links {
-    /// Go where they lead.
-    Follow,
-    /// Fail on one, wherever in the path it is.
-    Refuse,
-}
-
-impl Links {
-    fn stat_flags(self) -> AtFlags {
-        match self {
-            Self::Follow => AtFlags::empty(),
-            Self::Refuse => AtFlags::SYMLINK_NOFOLLOW,
-        }
-    }
-
-    pub(crate) fn open_flags(self) -> OFlags {
-        match self {
-            Self::Follow => OFlags::empty(),
-            Self::Refuse => OFlags::NOFOLLOW,
-        }
-    }
-}
 
 /// How a file is opened for reading. Should it be something else by now, opening
 /// neither waits for it nor makes it this process's terminal.
@@ -73,7 +46,7 @@ impl Dir {
     where
         I: IntoIterator<Item: AsRef<OsStr>>,
     {
-        let fd = resolve::open_beneath(self.fd(), components, links, resolve::FOLDER)?;
+        let fd = resolve::open_beneath(self.as_fd(), components, links, resolve::FOLDER)?;
         Ok(Self { fd })
     }
 
@@ -92,12 +65,12 @@ impl Dir {
             return Err(io::ErrorKind::Unsupported.into());
         }
         let components = below.iter().chain(std::iter::once(name));
-        OpenFile::new(resolve::open_beneath(self.fd(), components, links, FILE)?)
-    }
-
-    /// Lists the names in this folder.
-    pub fn read(&mut self) -> io::Result<Entries<'_>> {
-        Entries::new(self)
+        OpenFile::new(resolve::open_beneath(
+            self.as_fd(),
+            components,
+            links,
+            FILE,
+        )?)
     }
 
     /// The state of the folder itself.
@@ -109,7 +82,7 @@ impl Dir {
     ///
     /// [`Links::Refuse`] reports the link itself rather than failing.
     pub fn stat_entry(&self, name: &OsStr, links: Links) -> io::Result<Stat> {
-        stat::of_name(self.fd(), plain_name(name)?, links.stat_flags())
+        stat::of_name(self.as_fd(), plain_name(name)?, links.stat_flags())
     }
 
     /// Opens the regular file `name` under the rules of [`Dir::open_file`], and
@@ -125,7 +98,7 @@ impl Dir {
         }
         let name = plain_name(name)?;
         let fd = open_quietly(FILE | Links::Refuse.open_flags(), |flags| {
-            resolve::open_on_mount(self.fd(), name, flags)
+            resolve::open_on_mount(self.as_fd(), name, flags)
         })?;
         let opened_as = stat::of_file(&fd)?;
         OpenFile::opened(fd, Stat { mount, ..opened_as })
@@ -146,46 +119,12 @@ impl Dir {
             openat(&self.fd, name, flags, Mode::empty())
         })
     }
+}
 
-    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+impl AsFd for Dir {
+    fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
-}
-
-/// Lets through one plain name. A name out of a catalog that somebody tampered
-/// with must not lead out of its folder.
-pub(crate) fn plain_name(name: &OsStr) -> io::Result<&OsStr> {
-    let bytes = name.as_bytes();
-    let plain = !matches!(bytes, b"" | b"." | b"..") && !bytes.contains(&b'/');
-    plain.then_some(name).ok_or_else(|| {
-        let reason = "a name in a path is empty, made of dots or contains a slash";
-        io::Error::new(io::ErrorKind::InvalidInput, reason)
-    })
-}
-
-/// Opens without a trace in the access time where that is allowed.
-///
-/// Only a file's owner and root may ask for that, so the answer differs from
-/// file to file and cannot be remembered; a refusal costs one more call.
-#[cfg(target_os = "linux")]
-pub(crate) fn open_quietly(
-    flags: OFlags,
-    open: impl Fn(OFlags) -> rustix::io::Result<OwnedFd>,
-) -> io::Result<OwnedFd> {
-    let opened = match retry_on_intr(|| open(flags | OFlags::NOATIME)) {
-        Err(rustix::io::Errno::PERM) => retry_on_intr(|| open(flags)),
-        opened => opened,
-    };
-    opened.map_err(Into::into)
-}
-
-/// Opens; other systems keep access times on their own terms.
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn open_quietly(
-    flags: OFlags,
-    open: impl Fn(OFlags) -> rustix::io::Result<OwnedFd>,
-) -> io::Result<OwnedFd> {
-    retry_on_intr(|| open(flags)).map_err(Into::into)
 }
 
 #[cfg(test)]
@@ -291,7 +230,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn a_fifo_is_special_and_opening_it_never_waits() {
         let (_temp, dir) = tree();
-        rustix::fs::mkfifoat(dir.fd(), "fifo", Mode::RWXU).unwrap();
+        rustix::fs::mkfifoat(dir.as_fd(), "fifo", Mode::RWXU).unwrap();
         let stat = dir.stat_entry(name("fifo"), Links::Refuse).unwrap();
         assert_eq!(stat.kind, EntryKind::Special);
         let error = dir.open_file(name("fifo"), Links::Refuse).unwrap_err();

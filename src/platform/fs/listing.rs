@@ -47,7 +47,7 @@ pub struct Entries<'d> {
 
 impl<'d> Entries<'d> {
     /// Begins at the first name, also after an earlier listing.
-    pub(crate) fn new(dir: &'d mut Dir) -> io::Result<Self> {
+    pub fn of(dir: &'d mut Dir) -> io::Result<Self> {
         let source = Some(system::Source::new(dir)?);
         Ok(Self { dir, source })
     }
@@ -78,6 +78,8 @@ mod system {
     use rustix::fs::{RawDir, SeekFrom};
     use rustix::io::Errno;
 
+    use rustix::fd::AsFd;
+
     use super::RawEntry;
     use crate::platform::fs::dir::Dir;
 
@@ -91,7 +93,7 @@ mod system {
 
     impl Source {
         pub(crate) fn new(dir: &Dir) -> io::Result<Self> {
-            rustix::fs::seek(dir.fd(), SeekFrom::Start(0))?;
+            rustix::fs::seek(dir.as_fd(), SeekFrom::Start(0))?;
             Ok(Self {
                 buffer: Vec::with_capacity(BUFFER),
                 batch: Vec::new().into_iter(),
@@ -113,7 +115,7 @@ mod system {
         /// What one system call returns: `None` at the end, possibly nothing
         /// but the dots before.
         fn read_batch(&mut self, dir: &Dir) -> io::Result<Option<Vec<RawEntry>>> {
-            let mut raw = RawDir::new(dir.fd(), self.buffer.spare_capacity_mut());
+            let mut raw = RawDir::new(dir.as_fd(), self.buffer.spare_capacity_mut());
             let mut batch = Vec::new();
             loop {
                 match raw.next() {
@@ -138,6 +140,8 @@ mod system {
 mod system {
     use std::io;
 
+    use rustix::fd::AsFd;
+
     use super::RawEntry;
     use crate::platform::fs::dir::Dir;
 
@@ -146,7 +150,7 @@ mod system {
 
     impl Source {
         pub(crate) fn new(dir: &Dir) -> io::Result<Self> {
-            Ok(Self(rustix::fs::Dir::read_from(dir.fd())?))
+            Ok(Self(rustix::fs::Dir::read_from(dir.as_fd())?))
         }
 
         pub(crate) fn next_entry(&mut self, _dir: &Dir) -> io::Result<Option<RawEntry>> {
@@ -170,7 +174,7 @@ mod tests {
     use super::*;
 
     fn names(dir: &mut Dir) -> BTreeSet<FileName> {
-        let entries = dir.read().unwrap();
+        let entries = Entries::of(dir).unwrap();
         entries.map(|entry| entry.unwrap().name).collect()
     }
 
@@ -195,7 +199,7 @@ mod tests {
         fs::create_dir(temp.path().join("folder")).unwrap();
         std::os::unix::fs::symlink("file", temp.path().join("link")).unwrap();
         let mut dir = Dir::open_root(temp.path()).unwrap();
-        let mut entries: Vec<_> = dir.read().unwrap().map(Result::unwrap).collect();
+        let mut entries: Vec<_> = Entries::of(&mut dir).unwrap().map(Result::unwrap).collect();
         entries.sort_by(|a, b| a.name.cmp(&b.name));
         let kinds = [EntryKind::File, EntryKind::Folder, EntryKind::Link];
         for (entry, kind) in entries.iter().zip(kinds) {
@@ -211,7 +215,7 @@ mod tests {
             drop(File::create(temp.path().join(format!("name-{number:0>40}"))).unwrap());
         }
         let mut dir = Dir::open_root(temp.path()).unwrap();
-        let abandoned = dir.read().unwrap().next().unwrap();
+        let abandoned = Entries::of(&mut dir).unwrap().next().unwrap();
         assert!(abandoned.is_ok());
         assert_eq!(names(&mut dir).len(), 2_000);
         assert_eq!(names(&mut dir).len(), 2_000);
@@ -222,11 +226,11 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         drop(File::create(temp.path().join("file")).unwrap());
         let mut dir = Dir::open_root(temp.path()).unwrap();
-        let mut entries = dir.read().unwrap();
+        let mut entries = Entries::of(&mut dir).unwrap();
         let entry = entries.next().unwrap().unwrap();
         let stat = entries
             .dir()
-            .stat_entry(&entry.name, crate::platform::fs::dir::Links::Refuse);
+            .stat_entry(&entry.name, crate::platform::fs::open::Links::Refuse);
         assert!(stat.unwrap().is_file());
         assert!(entries.next().is_none());
         assert!(entries.next().is_none());
@@ -240,7 +244,7 @@ mod tests {
         fs::create_dir(&path).unwrap();
         let mut dir = Dir::open_root(&path).unwrap();
         fs::remove_dir(&path).unwrap();
-        let mut entries = dir.read().unwrap();
+        let mut entries = Entries::of(&mut dir).unwrap();
         let error = entries.next().unwrap().unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
         assert!(entries.next().is_none());

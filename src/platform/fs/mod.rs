@@ -4,11 +4,13 @@ mod buffer;
 mod dir;
 mod file;
 mod listing;
+mod open;
 mod resolve;
 mod stat;
 
 pub use buffer::AlignedBuffer;
-pub use dir::{Dir, Links};
+pub use dir::Dir;
 pub use file::{Extent, OpenFile};
 pub use listing::{Entries, RawEntry};
+pub use open::Links;
 pub use stat::{EntryKind, FileId, Stat};

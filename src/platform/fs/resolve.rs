@@ -9,7 +9,7 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags, openat};
 use rustix::io::retry_on_intr;
 
-use super::dir::{Links, open_quietly, plain_name};
+use super::open::{Links, open_quietly, plain_name};
 
 /// How a folder is opened for listing.
 pub(crate) const FOLDER: OFlags = OFlags::RDONLY
@@ -243,7 +243,7 @@ mod tests {
     impl<'t> Chain<'t> {
         fn create(top: &'t Dir, depth: usize, name_len: usize) -> Self {
             let names: Vec<_> = (0..depth).map(|n| format!("{n:0>name_len$}")).collect();
-            let mut here = open(top.fd(), c".");
+            let mut here = open(top.as_fd(), c".");
             for name in &names {
                 mkdirat(&here, name.as_str(), Mode::RWXU).unwrap();
                 here = openat(&here, name.as_str(), FOLDER, Mode::empty()).unwrap();
@@ -255,7 +255,8 @@ mod tests {
 
     impl Drop for Chain<'_> {
         fn drop(&mut self) {
-            let mut here = descend_to_folder(self.top.fd(), &self.names, Method::Follow).unwrap();
+            let mut here =
+                descend_to_folder(self.top.as_fd(), &self.names, Method::Follow).unwrap();
             unlinkat(&here, "bottom", AtFlags::REMOVEDIR).unwrap();
             while let Some(name) = self.names.pop() {
                 here = open(here.as_fd(), c"..");
@@ -273,7 +274,7 @@ mod tests {
         let top = Dir::open_root(temp.path()).unwrap();
         let chain = Chain::create(&top, depth, name_len);
         for method in all() {
-            let deep = descend_to_folder(top.fd(), &chain.names, method).unwrap();
+            let deep = descend_to_folder(top.as_fd(), &chain.names, method).unwrap();
             let bottom = openat(deep, "bottom", FOLDER, Mode::empty());
             assert!(bottom.is_ok(), "{method:?}");
         }
@@ -322,7 +323,7 @@ mod tests {
         let (_temp, dir) = tree_with_links();
         for path in [&["link"][..], &["link", "inner"], &["real", "up", "real"]] {
             for method in refusing() {
-                let error = descend_to_folder(dir.fd(), path, method).unwrap_err();
+                let error = descend_to_folder(dir.as_fd(), path, method).unwrap_err();
                 let error = error.raw_os_error().unwrap();
                 let refusals = [rustix::io::Errno::LOOP, rustix::io::Errno::NOTDIR];
                 let refusals = refusals.map(rustix::io::Errno::raw_os_error);
@@ -342,7 +343,7 @@ mod tests {
         };
         set_mode(0o111);
         for method in all() {
-            let inner = descend_to_folder(dir.fd(), ["real", "inner"], method);
+            let inner = descend_to_folder(dir.as_fd(), ["real", "inner"], method);
             assert!(inner.is_ok(), "{method:?}");
         }
         set_mode(0o700);
@@ -353,7 +354,7 @@ mod tests {
         let (_temp, dir) = tree_with_links();
         for name in ["..", ".", "", "/", "real/..", "/etc", "real/inner"] {
             for method in all() {
-                let error = descend_to_folder(dir.fd(), ["real", name], method).unwrap_err();
+                let error = descend_to_folder(dir.as_fd(), ["real", name], method).unwrap_err();
                 assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{name}");
             }
         }
@@ -364,7 +365,7 @@ mod tests {
     fn no_names_lead_to_the_same_folder() {
         let (_temp, dir) = tree_with_links();
         for method in all() {
-            let again = descend_to_folder(dir.fd(), [""; 0], method).unwrap();
+            let again = descend_to_folder(dir.as_fd(), [""; 0], method).unwrap();
             let again = crate::platform::fs::stat::of_fd(again).unwrap();
             assert_eq!(again, dir.stat().unwrap());
         }
@@ -374,7 +375,7 @@ mod tests {
     fn files_and_missing_names_fail_as_such() {
         let (_temp, dir) = tree_with_links();
         for method in all() {
-            let error = |name: &str| descend_to_folder(dir.fd(), [name], method).unwrap_err();
+            let error = |name: &str| descend_to_folder(dir.as_fd(), [name], method).unwrap_err();
             assert_eq!(error("file").kind(), io::ErrorKind::NotADirectory);
             assert_eq!(error("none").kind(), io::ErrorKind::NotFound);
             let too_long = "n".repeat(256);

@@ -9,7 +9,7 @@ use std::arch::x86_64::{
     _mm_shuffle_epi32, _mm_storeu_si128,
 };
 
-use super::{ROUND_CONSTANTS, Sha256Block, Sha256State};
+use super::block::{ROUND_CONSTANTS, Sha256Block, Sha256State};
 
 /// One message: its state in the order that the instructions want, and the
 /// sixteen words of the schedule that the next rounds need.

@@ -10,7 +10,7 @@ use std::arch::x86_64::{
     _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi32, _mm512_unpacklo_epi64,
 };
 
-use super::{ROUND_CONSTANTS, Sha256Block, Sha256State};
+use super::block::{ROUND_CONSTANTS, Sha256Block, Sha256State};
 
 /// Messages in a vector.
 pub(crate) const LANES: usize = 16;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::fstype::Nature;
 use super::identity;
-use crate::platform::fs::{Dir, Stat};
+use rustix::fd::{AsFd, BorrowedFd};
 
 /// One mounted filesystem, or one btrfs subvolume.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,22 +22,19 @@ pub struct Volume {
     pub pseudo: bool,
     /// Whether its files may lie on another machine.
     pub network: bool,
-    /// Device number, as in [`Stat::dev`].
+    /// Device number, as `stat` gives it.
     pub dev: u64,
 }
 
 impl Volume {
-    /// The volume that `dir` lies on. Two clones of one disk look the same
-    /// here; [`VolumeTable`] tells them apart.
-    pub fn of(dir: &Dir) -> io::Result<Self> {
-        Self::on_device(dir, dir.stat()?.dev)
-    }
-
-    fn on_device(dir: &Dir, dev: u64) -> io::Result<Self> {
-        let fstype = identity::fstype(dir.fd())?;
+    /// The volume of an open folder whose device number is `dev`. Two clones of
+    /// one disk look the same here; [`VolumeTable`] tells them apart.
+    pub fn of(folder: &impl AsFd, dev: u64) -> io::Result<Self> {
+        let fd: BorrowedFd<'_> = folder.as_fd();
+        let fstype = identity::fstype(fd)?;
         let nature = fstype.nature;
         Ok(Self {
-            identity: identity::identity(dir.fd(), dev),
+            identity: identity::identity(fd, dev),
             fstype: fstype.name,
             stable_inodes: matches!(nature, Nature::Local | Nature::Network),
             pseudo: nature == Nature::Pseudo,
@@ -62,17 +59,17 @@ impl VolumeTable {
         Self::default()
     }
 
-    /// The volume that `dir` lies on, given what [`Dir::stat`] said of it.
+    /// The volume of an open folder whose device number is `dev`.
     ///
     /// Of two devices with one identity, the one met later gets
     /// `/clone:<major>:<minor>@<boot>` added to it: nothing better tells them
     /// apart, and device numbers may change places when the machine is started.
-    pub fn of(&self, dir: &Dir, stat: &Stat) -> io::Result<Arc<Volume>> {
-        if let Some(known) = self.lock().get(&stat.dev) {
+    pub fn of(&self, folder: &impl AsFd, dev: u64) -> io::Result<Arc<Volume>> {
+        if let Some(known) = self.lock().get(&dev) {
             return Ok(Arc::clone(known));
         }
         // Asked without the lock: a dead server must hold up one worker only.
-        let volume = Volume::on_device(dir, stat.dev)?;
+        let volume = Volume::of(folder, dev)?;
         Ok(self.insert(volume))
     }
 
@@ -106,15 +103,17 @@ mod tests {
     use std::process::{Command, Stdio};
 
     use super::*;
+    use crate::platform::fs::Dir;
     use crate::platform::testing::skipped;
 
     fn volume_of(path: &Path) -> Volume {
-        Volume::of(&Dir::open_root(path).unwrap()).unwrap()
+        let dir = Dir::open_root(path).unwrap();
+        Volume::of(&dir, dir.stat().unwrap().dev).unwrap()
     }
 
     fn look_up(table: &VolumeTable, path: &Path) -> Arc<Volume> {
         let dir = Dir::open_root(path).unwrap();
-        table.of(&dir, &dir.stat().unwrap()).unwrap()
+        table.of(&dir, dir.stat().unwrap().dev).unwrap()
     }
 
     /// Runs a tool; `false` when it is missing or fails, as mounting does

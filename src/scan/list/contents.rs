@@ -18,7 +18,7 @@ use crate::catalog::{
     Record, Signature, Signer,
 };
 use crate::model::{Fault, FaultClass, FileName, FileState, FolderId, Step, VolumeId, now_ns};
-use crate::platform::RawEntry;
+use crate::platform::{Entries, RawEntry};
 use crate::pool::WorkerContext;
 use crate::scan::access::{Access, is_racy, join};
 use crate::scan::engine::{Failure, FromParent, ItemReport, ListItem, Origin, Place};
@@ -266,7 +266,7 @@ impl Folder {
 
     fn read_entries(&mut self, context: &WorkerContext) -> Result<Vec<RawEntry>, Stop> {
         let mut entries = Vec::new();
-        for entry in self.dir.read().map_err(fault(Step::ReadFolder))? {
+        for entry in Entries::of(&mut self.dir).map_err(fault(Step::ReadFolder))? {
             entries.push(entry.map_err(fault(Step::ReadFolder))?);
             if entries.len() % 1_000 == 0 {
                 context.progress(0);

@@ -259,7 +259,7 @@ impl Folder {
         }
         let volume = shared
             .volumes
-            .of(&self.dir, &self.stat)
+            .of(&self.dir, self.stat.dev)
             .map_err(fault(Step::OpenFolder))?;
         if volume.pseudo {
             return Ok(Verdict::Skip(volume.fstype.to_owned()));

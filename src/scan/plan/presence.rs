@@ -107,7 +107,7 @@ pub(crate) fn examine(
     if stat.kind != EntryKind::Folder {
         return Err(ScanError::NotAFolder(path.to_owned()));
     }
-    let volume = volumes.of(&dir, &stat).map_err(unreadable)?;
+    let volume = volumes.of(&dir, stat.dev).map_err(unreadable)?;
     if volume.pseudo {
         return Err(ScanError::Pseudo {
             path: path.to_owned(),
@@ -156,7 +156,7 @@ pub fn online_state(root: &RootRow, volumes: &VolumeTable) -> Result<(Dir, Arc<V
     let open = || -> io::Result<(Dir, Arc<Volume>)> {
         let dir = Dir::open_root(&root.path)?;
         let stat = dir.stat()?;
-        let volume = volumes.of(&dir, &stat)?;
+        let volume = volumes.of(&dir, stat.dev)?;
         Ok((dir, volume))
     };
     let (dir, volume) = open().map_err(|error| match error.kind() {

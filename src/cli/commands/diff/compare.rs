@@ -10,7 +10,7 @@ use super::Place;
 use crate::access::{Checker, Look};
 use crate::catalog::{CatalogError, Doubt, SideFile, SideFolder, SideMatch, Sides};
 use crate::cli::session::Writing;
-use crate::platform::{Dir, EntryKind, FileId, Links};
+use crate::platform::{Dir, Entries, EntryKind, FileId, Links};
 use crate::report::Cell;
 
 /// Copies of a file that are looked at together.
@@ -306,7 +306,7 @@ fn has_listed_names(
 
 fn has_names(dir: &mut Dir, known: &HashSet<OsString>) -> std::io::Result<bool> {
     let mut found = 0;
-    let mut entries = dir.read()?;
+    let mut entries = Entries::of(dir)?;
     while let Some(entry) = entries.next().transpose()? {
         if known.contains(&*entry.name) {
             found += 1;
