@@ -7,12 +7,9 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::Header;
 use super::encode::instant;
+use super::style::Header;
 use crate::model::{Algorithm, Group, Timestamp, Totals};
-
-pub use super::rows::{Align, table};
-pub use crate::model::escape;
 
 const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 

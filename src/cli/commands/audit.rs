@@ -9,7 +9,7 @@ use crate::cli::args::AuditArgs;
 use crate::cli::session::{Context, Form, Question, Session, Writing, explain};
 use crate::cli::terminal::Exit;
 use crate::report::text::counted;
-use crate::report::{Cell, Column, files_and_bytes, text};
+use crate::report::{Cell, Column, files_and_bytes};
 use crate::scan;
 use crate::scan::{AuditOutcome, AuditRequest, AuditVerdict, Audited, Listener};
 
@@ -210,7 +210,7 @@ impl Totals {
         for (_, path, fault) in &outcome.findings.given_up {
             lines.push(format!(
                 "gave up on a failing device: {}: {}",
-                text::escape(path),
+                crate::model::escape(path),
                 fault.message
             ));
         }

@@ -4,10 +4,10 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::{FolderAnswer, FolderReport, Identical, Similar, per_mille};
-use crate::report::Style;
+use super::answer::{FolderAnswer, FolderReport, Identical, Similar, per_mille};
 use crate::report::encode::rfc3339_nanos;
-use crate::report::groups::{exact_bytes, io_error, path_cell};
+use crate::report::encode::{exact_bytes, io_error, path_cell};
+use crate::report::style::Style;
 
 const GROUP_COLUMNS: [&str; 9] = [
     "group",

@@ -6,13 +6,13 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::{
+use super::answer::{
     FolderAnswer, FolderGroup, FolderPair, FolderReport, FolderScope, FolderTotals, Similar,
     per_mille,
 };
 use crate::folders::{ChangedFile, Differences, Gaps, LeftOut, Measure, NamedFile, Side};
+use crate::report::encode::{AsOfJson, PathJson, write_value};
 use crate::report::encode::{rfc3339, rfc3339_nanos};
-use crate::report::groups::{AsOfJson, PathJson, write_value};
 
 /// Version of the document; raised when a field changes its meaning.
 const SCHEMA: u32 = 1;

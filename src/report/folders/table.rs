@@ -7,13 +7,13 @@ use std::path::Path;
 use anstyle::{AnsiColor, Style as Paint};
 use jiff::tz::TimeZone;
 
-use super::{
+use super::answer::{
     FolderAnswer, FolderGroup, FolderPair, FolderReport, FolderScope, FolderTotals, Identical,
     Similar, per_mille,
 };
 use crate::folders::{ChangedFile, Differences, Gaps, LeftOut, NamedFile, Side};
 use crate::model::{Timestamp, escape};
-use crate::report::Style;
+use crate::report::style::Style;
 use crate::report::text::{
     as_of_in, counted, grouped, reclaimable, shorten_middle, size, timestamp_in, unchecked_meaning,
 };

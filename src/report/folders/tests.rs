@@ -2,7 +2,9 @@ use jiff::tz::TimeZone;
 use unicode_width::UnicodeWidthStr;
 
 use super::*;
-use crate::folders::{ChangedFile, Gaps, NamedFile};
+
+use super::answer::per_mille;
+use crate::folders::{ChangedFile, Differences, Gaps, LeftOut, Measure, NamedFile, Overlap, Side};
 use crate::report::groups::{header, nothing_scanned, path};
 
 fn group() -> FolderGroup {

@@ -10,10 +10,11 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::model::{CopyEntry, Group, Totals, escape};
-use crate::report::encode::{base64, rfc3339_nanos};
+use super::render::Render;
+use crate::model::{CopyEntry, Group, Totals};
+use crate::report::encode::{exact_bytes, io_error, path_cell, rfc3339_nanos};
+use crate::report::style::{Header, Style};
 use crate::report::text::comparison_word;
-use crate::report::{Header, Render, Style};
 
 const COLUMNS: [&str; 15] = [
     "group",
@@ -95,23 +96,6 @@ impl<W: Write> Csv<W> {
     }
 }
 
-/// A path, or other foreign text, as it may stand in a cell.
-pub(crate) fn path_cell(path: &Path, style: Style) -> Cow<'_, str> {
-    neutral(if style.terminal {
-        escape(path).into()
-    } else {
-        path.to_string_lossy()
-    })
-}
-
-/// The exact bytes of a path whose cell is something else; else nothing.
-pub(crate) fn exact_bytes(path: &Path, cell: &str) -> String {
-    match path.to_str() {
-        Some(text) if text == cell => String::new(),
-        _ => base64(path),
-    }
-}
-
 impl<W: Write> Render for Csv<W> {
     fn begin(&mut self, header: &Header) -> io::Result<()> {
         if let Some(as_of) = header.as_of {
@@ -147,24 +131,6 @@ fn shared_cells(number: u64, group: &Group) -> [String; 7] {
     ]
 }
 
-/// Text that no spreadsheet takes for a formula.
-pub(crate) fn neutral(text: Cow<'_, str>) -> Cow<'_, str> {
-    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
-        format!("'{text}").into()
-    } else {
-        text
-    }
-}
-
-/// The I/O error inside; the crate's own conversion would hide its kind, and a
-/// closed pipe must stay one.
-pub(crate) fn io_error(error: ::csv::Error) -> io::Error {
-    match error.into_kind() {
-        ::csv::ErrorKind::Io(error) => error,
-        kind => io::Error::other(format!("{kind:?}")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
@@ -173,10 +139,10 @@ mod tests {
     use base64::engine::general_purpose::STANDARD;
 
     use super::*;
-    use crate::report::Format;
     use crate::report::groups::testing::{
         every_byte, group_named, nothing_scanned, odd_group, path, photos, render, render_under,
     };
+    use crate::report::renderer::Format;
 
     const LINKS: Style = Style {
         links: true,

@@ -9,8 +9,9 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use super::render::Render;
 use crate::model::{Group, Totals, escape};
-use crate::report::{Header, Render, Style};
+use crate::report::style::{Header, Style};
 
 /// The renderer of `--format fdupes`.
 pub(crate) struct Fdupes<W> {
@@ -70,8 +71,8 @@ impl<W: Write> Render for Fdupes<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::Format;
     use crate::report::groups::testing::{every_byte, group_named, odd_group, photos, render};
+    use crate::report::renderer::Format;
 
     fn bytes(style: Style, groups: &[Group]) -> Vec<u8> {
         render(Format::Fdupes, style, groups)

@@ -12,12 +12,12 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use serde::Serialize;
-use serde_json::ser::{CompactFormatter, Formatter};
 
-use crate::model::{Algorithm, AsOf, CopyEntry, Group, Totals, is_hazardous};
-use crate::report::encode::{base64, rfc3339, rfc3339_nanos};
+use super::render::Render;
+use crate::model::{Algorithm, CopyEntry, Group, Totals};
+use crate::report::encode::{AsOfJson, PathJson, rfc3339, rfc3339_nanos, write_value};
+use crate::report::style::Header;
 use crate::report::text::comparison_word;
-use crate::report::{Header, Render};
 
 /// Version of the document; raised when a field changes its meaning.
 const SCHEMA: u32 = 1;
@@ -57,59 +57,6 @@ impl<W: Write> Render for Json<W> {
         write_value(&mut self.out, &TotalsJson::new(totals))?;
         self.out.write_all(b"}\n")?;
         self.out.flush()
-    }
-}
-
-/// Writes one value on one line, without a newline.
-pub(crate) fn write_value<W: Write>(out: &mut W, value: &impl Serialize) -> io::Result<()> {
-    write_escaping(out, value, is_hazardous)
-}
-
-/// Writes one value with certain characters of the basic plane as `\u…`.
-pub(crate) fn write_escaping<W: Write>(
-    out: &mut W,
-    value: &impl Serialize,
-    is_unwanted: fn(char) -> bool,
-) -> io::Result<()> {
-    let mut serializer = serde_json::Serializer::with_formatter(out, Disarming { is_unwanted });
-    Ok(value.serialize(&mut serializer)?)
-}
-
-/// Compact JSON in which no unwanted character is raw: readers get the same
-/// string, and a terminal or a splitter at U+2028 sees nothing to obey.
-struct Disarming {
-    is_unwanted: fn(char) -> bool,
-}
-
-impl Formatter for Disarming {
-    fn write_string_fragment<W: Write + ?Sized>(
-        &mut self,
-        out: &mut W,
-        fragment: &str,
-    ) -> io::Result<()> {
-        let mut rest = fragment;
-        while let Some((at, hazard)) = rest.char_indices().find(|&(_, c)| (self.is_unwanted)(c)) {
-            CompactFormatter.write_string_fragment(out, &rest[..at])?;
-            write!(out, "\\u{:04x}", u32::from(hazard))?;
-            rest = &rest[at + hazard.len_utf8()..];
-        }
-        CompactFormatter.write_string_fragment(out, rest)
-    }
-}
-
-/// Which scan an answer reflects.
-#[derive(Serialize)]
-pub(crate) struct AsOfJson {
-    scan: i64,
-    finished_at: Option<String>,
-}
-
-impl AsOfJson {
-    pub(crate) fn new(as_of: AsOf) -> Self {
-        Self {
-            scan: as_of.scan.0,
-            finished_at: as_of.finished.map(rfc3339),
-        }
     }
 }
 
@@ -163,23 +110,6 @@ impl<'a> FileJson<'a> {
     }
 }
 
-/// A path: its text, and its exact bytes where the text is not exact.
-#[derive(Serialize)]
-pub(crate) struct PathJson<'a> {
-    path: Cow<'a, str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    path_b64: Option<String>,
-}
-
-impl<'a> PathJson<'a> {
-    pub(crate) fn new(path: &'a Path) -> Self {
-        Self {
-            path: path.to_string_lossy(),
-            path_b64: path.to_str().is_none().then(|| base64(path)),
-        }
-    }
-}
-
 #[derive(Serialize)]
 #[serde(untagged)]
 enum LinkJson<'a> {
@@ -227,7 +157,8 @@ mod tests {
         every_byte, group_named, header, nothing_scanned, odd_group, path, photos, render,
         render_under,
     };
-    use crate::report::{Format, Style};
+    use crate::report::renderer::Format;
+    use crate::report::style::Style;
 
     fn text(groups: &[Group]) -> String {
         String::from_utf8(render(Format::Json, Style::default(), groups)).unwrap()

@@ -6,9 +6,11 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::json::{GroupJson, write_value};
+use super::json::GroupJson;
+use super::render::Render;
 use crate::model::{Group, Totals};
-use crate::report::{Header, Render};
+use crate::report::encode::write_value;
+use crate::report::style::Header;
 
 /// The renderer of `--format jsonl`.
 pub(crate) struct Jsonl<W> {
@@ -58,7 +60,8 @@ mod tests {
 
     use super::*;
     use crate::report::groups::testing::{odd_group, photos, render};
-    use crate::report::{Format, Style};
+    use crate::report::renderer::Format;
+    use crate::report::style::Style;
 
     fn text(groups: &[Group]) -> String {
         String::from_utf8(render(Format::Jsonl, Style::default(), groups)).unwrap()

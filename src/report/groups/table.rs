@@ -9,9 +9,11 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style as Paint};
 use jiff::tz::TimeZone;
 
+use super::render::Render;
 use crate::model::{CopyEntry, Group, Totals, escape};
+use crate::report::style::{Header, Style};
+use crate::report::text;
 use crate::report::text::{as_of_in, counted, grouped};
-use crate::report::{Header, Render, Style, text};
 
 /// Hexadecimal digits of a digest that are shown: enough to tell groups apart
 /// and to find one again in the catalog.

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::model::{Group, escape, is_hazardous};
-use crate::report::groups::write_escaping;
+use crate::report::encode::write_escaping;
 use crate::report::text::comparison;
 
 /// Folders that are remembered. Beyond that all are forgotten and named again

@@ -22,9 +22,10 @@ use sha2::{Digest, Sha256};
 
 use crate::model::{Group, Totals};
 use crate::report::encode::rfc3339;
+use crate::report::groups::Render;
 use crate::report::groups::TotalsJson;
+use crate::report::style::Header;
 use crate::report::text::as_of_in;
-use crate::report::{Header, Render};
 use data::{Packer, write_data};
 
 const PAGE: &str = include_str!("page.html");

@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::model::{Timestamp, escape};
+use crate::report::encode::neutral;
 use crate::report::encode::{rfc3339, rfc3339_nanos};
-use crate::report::groups::neutral;
+use crate::report::style::Style;
+use crate::report::text;
 use crate::report::text::{grouped, human_size, shorten_middle};
-use crate::report::{Style, text};
 
 /// One value in a row.
 #[derive(Debug, Clone)]

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use crate::model::{Algorithm, Digest, escape};
-use crate::report::Style;
+use crate::report::style::Style;
 
 /// Writes one line. A name with a newline, a backslash or, in coreutils, a
 /// carriage return has them escaped, and a backslash in front of the line

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 
 use crate::catalog::ScanCounters;
-use crate::report::groups::write_value;
+use crate::report::encode::write_value;
 use crate::report::rows::{Align, table};
 use crate::report::text::{counted, grouped, human_size};
 use crate::scan::{MetricsSnapshot, Outcome};

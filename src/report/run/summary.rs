@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use crate::catalog::{CatalogError, ReadOnly, ScanCounters};
 use crate::cli::{Context, Exit};
 use crate::model::{Summary, TopGroup};
-use crate::report::rows::Align;
+use crate::report::rows::{Align, table};
 use crate::report::text;
 use crate::report::text::{counted, grouped, human_size};
 use crate::scan::{GROUPS_FOR_FOLDERS, Outcome};
@@ -172,7 +172,7 @@ fn duplicates(
         ];
         writeln!(out)?;
         let rows = summary.groups.iter().map(row);
-        write!(out, "{}", text::table(&columns, rows, context.width()))?;
+        write!(out, "{}", table(&columns, rows, context.width()))?;
         writeln!(out)?;
         folders(context, summary, out)?;
         writeln!(out, "All groups: {}", context.command("report"))?;
@@ -201,10 +201,10 @@ fn folders(context: &Context, summary: &Summary, out: &mut impl Write) -> io::Re
         vec![
             human_size(folder.reclaimable),
             grouped(folder.copies),
-            text::escape(&folder.path),
+            crate::model::escape(&folder.path),
         ]
     });
-    write!(out, "{}", text::table(&columns, rows, context.width()))?;
+    write!(out, "{}", table(&columns, rows, context.width()))?;
     writeln!(out)
 }
 
@@ -213,7 +213,7 @@ fn row(group: &TopGroup) -> Vec<String> {
         human_size(group.reclaimable()),
         grouped(group.copies),
         human_size(group.size),
-        text::escape(&group.path),
+        crate::model::escape(&group.path),
     ]
 }
 
@@ -223,7 +223,7 @@ fn troubles(context: &Context, outcome: &Outcome, out: &mut impl Write) -> io::R
         writeln!(
             out,
             "{} is offline: the filesystem mounted there is gone; nothing was marked as deleted",
-            text::escape(path)
+            crate::model::escape(path)
         )?;
     }
     for (_, path, fault) in &findings.given_up {
@@ -231,7 +231,7 @@ fn troubles(context: &Context, outcome: &Outcome, out: &mut impl Write) -> io::R
             out,
             "The device of {} keeps failing ({fault}); its scan was stopped, and nothing was \
              marked as deleted. Resume with: {}",
-            text::escape(path),
+            crate::model::escape(path),
             context.command("resume")
         )?;
     }

@@ -13,11 +13,11 @@ use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
 use crate::model::escape;
+use crate::report::encode::{AsOfJson, io_error, neutral, write_value};
 use crate::report::encode::{base64, rfc3339};
-use crate::report::groups::{AsOfJson, io_error, neutral, write_value};
 use crate::report::rows::cell::{Cell, Column};
+use crate::report::style::{Header, Style};
 use crate::report::text::{as_of, counted, grouped, shorten_middle, size};
-use crate::report::{Header, Style};
 
 /// Columns that a path gets at least, however long the words beside it.
 const LEAST_PATH: usize = 16;

@@ -1,0 +1,82 @@
+//! JSON in which nothing is raw that a terminal or a splitter would obey, and
+//! the objects that several documents share.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::ser::{CompactFormatter, Formatter};
+
+use super::values::{base64, rfc3339};
+use crate::model::{AsOf, is_hazardous};
+
+/// Writes one value on one line, without a newline.
+pub(crate) fn write_value<W: Write>(out: &mut W, value: &impl Serialize) -> io::Result<()> {
+    write_escaping(out, value, is_hazardous)
+}
+
+/// Writes one value with certain characters of the basic plane as `\u…`.
+pub(crate) fn write_escaping<W: Write>(
+    out: &mut W,
+    value: &impl Serialize,
+    is_unwanted: fn(char) -> bool,
+) -> io::Result<()> {
+    let mut serializer = serde_json::Serializer::with_formatter(out, Disarming { is_unwanted });
+    Ok(value.serialize(&mut serializer)?)
+}
+
+/// Compact JSON in which no unwanted character is raw: readers get the same
+/// string, and a terminal or a splitter at U+2028 sees nothing to obey.
+struct Disarming {
+    is_unwanted: fn(char) -> bool,
+}
+
+impl Formatter for Disarming {
+    fn write_string_fragment<W: Write + ?Sized>(
+        &mut self,
+        out: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        let mut rest = fragment;
+        while let Some((at, hazard)) = rest.char_indices().find(|&(_, c)| (self.is_unwanted)(c)) {
+            CompactFormatter.write_string_fragment(out, &rest[..at])?;
+            write!(out, "\\u{:04x}", u32::from(hazard))?;
+            rest = &rest[at + hazard.len_utf8()..];
+        }
+        CompactFormatter.write_string_fragment(out, rest)
+    }
+}
+
+/// Which scan an answer reflects.
+#[derive(Serialize)]
+pub(crate) struct AsOfJson {
+    scan: i64,
+    finished_at: Option<String>,
+}
+
+impl AsOfJson {
+    pub(crate) fn new(as_of: AsOf) -> Self {
+        Self {
+            scan: as_of.scan.0,
+            finished_at: as_of.finished.map(rfc3339),
+        }
+    }
+}
+
+/// A path: its text, and its exact bytes where the text is not exact.
+#[derive(Serialize)]
+pub(crate) struct PathJson<'a> {
+    path: Cow<'a, str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_b64: Option<String>,
+}
+
+impl<'a> PathJson<'a> {
+    pub(crate) fn new(path: &'a Path) -> Self {
+        Self {
+            path: path.to_string_lossy(),
+            path_b64: path.to_str().is_none().then(|| base64(path)),
+        }
+    }
+}

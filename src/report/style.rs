@@ -1,0 +1,32 @@
+//! What every answer is told: when and as of what, and how it should look.
+
+use crate::model::{AsOf, Timestamp};
+
+/// What is known about a report before its first group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    /// When the report was asked for.
+    pub generated_at: Timestamp,
+    /// Up to which scan the report holds; `None` when nothing was scanned yet.
+    pub as_of: Option<AsOf>,
+    /// Number of scans that were interrupted or are still running.
+    pub unfinished: usize,
+}
+
+/// How a report should look, as far as its format leaves a choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Style {
+    /// Print every name of a copy. JSON, JSONL and HTML always list them.
+    pub links: bool,
+    /// End paths with NUL instead of a newline; fdupes format only.
+    pub nul: bool,
+    /// The output is a terminal, which must never see a control character
+    /// from a file name. Tables and JSON escape them everywhere.
+    pub terminal: bool,
+    /// Columns that a line of the table should keep to; paths stay whole.
+    pub width: Option<u16>,
+    /// Colour the table.
+    pub color: bool,
+    /// Print exact numbers of bytes in the table, not rounded sizes.
+    pub exact_bytes: bool,
+}
