@@ -23,4 +23,4 @@ pub use ids::{FaultId, FolderId, RootId, ScanId, VolumeId};
 pub use limits::{Durability, Limits};
 pub use options::{IoMode, ListingOptions, Mode, ScanOptions};
 pub use stage::{ScanState, Stage};
-pub use time::{Timestamp, now_ns};
+pub use time::{TOO_YOUNG, Timestamp, is_too_young, now_ns};

@@ -10,16 +10,15 @@ use rustix::io::Errno;
 
 use super::context::Shared;
 use crate::catalog::{CatalogError, FolderPaths, ReadOnly, WorkCopy, WorkName};
-use crate::model::{Fault, FaultClass, FileMeta, FileState, FolderId, RootId, Step, VolumeId};
+use crate::model::{
+    Fault, FaultClass, FileMeta, FileState, FolderId, RootId, Step, VolumeId, is_too_young,
+};
 use crate::platform::{Dir, Links, OpenFile, Stat};
 
 /// Folder handles a worker keeps open, where files cannot be opened by their
 /// whole path in one call. They come in inode order, so that the same few
 /// folders come up again and again.
 const KEPT_FOLDERS: usize = 8;
-/// A file changed less than this before it was read may change again without
-/// its times moving.
-const RACY_NS: i64 = 3_000_000_000;
 
 /// A root that can be read now.
 #[derive(Debug)]
@@ -273,7 +272,7 @@ pub(crate) fn is_racy(state: &FileState, began_ns: i64) -> bool {
         Some(_) => state.ctime_ns,
         None => state.ctime_ns.max(state.mtime_ns.min(began_ns)),
     };
-    changed > began_ns.saturating_sub(RACY_NS)
+    is_too_young(changed, began_ns)
 }
 
 #[cfg(test)]
@@ -293,6 +292,7 @@ mod tests {
 
     #[test]
     fn a_file_is_racy_for_three_seconds_after_its_change() {
+        const RACY_NS: i64 = 3_000_000_000;
         assert!(is_racy(&state(0, NOW, Some(1)), NOW));
         assert!(is_racy(&state(0, NOW - RACY_NS + 1, Some(1)), NOW));
         assert!(!is_racy(&state(0, NOW - RACY_NS, Some(1)), NOW));

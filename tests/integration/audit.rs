@@ -260,7 +260,8 @@ fn what_was_changed_by_somebody_is_no_rot() {
 #[test]
 fn a_file_that_was_racy_is_never_called_rotten() {
     let env = TestEnv::new();
-    env.file("tree/a", "same")
+    env.with_real_youth()
+        .file("tree/a", "same")
         .file("tree/b", "same")
         .run("scan tree")
         .ok();
@@ -429,7 +430,7 @@ fn a_byte_flipped_on_the_disk_is_rot() {
             { head -c 20000 /dev/zero; printf "needle-$name"; head -c 20000 /dev/zero; } > tree/$name
             cp tree/$name tree/$name.copy
         done
-        sync; sleep 3.2
+        sync; sleep 0.1
         $DUPESCAN scan tree > scan.out
         umount tree
         at=$(grep -abo needle-rotten disk.img | head -n 1 | cut -d : -f 1)
@@ -477,7 +478,7 @@ fn the_page_cache_does_not_hide_rot() {
         mount "$loop" tree || exit 77
         { head -c 20000 /dev/zero; printf needle; head -c 20000 /dev/zero; } > tree/a
         cp tree/a tree/b
-        sync; sleep 3.2
+        sync; sleep 0.1
         $DUPESCAN scan tree > scan.out
         for at in $(grep -abo needle disk.img | cut -d : -f 1); do
             printf X | dd of="$loop" bs=1 seek="$at" conv=notrunc status=none

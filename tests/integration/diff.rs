@@ -270,6 +270,7 @@ fn what_changed_since_the_scan_forbids_the_promise() {
 #[test]
 fn a_folder_listed_right_after_it_changed_is_compared_by_its_names() {
     let env = equal();
+    env.with_real_youth().settle_clock();
     env.symlink("nowhere", "a/link").run("scan a b").ok();
     assert_eq!(
         env.sql::<i64>("SELECT count(*) FROM folders WHERE mtime_ns IS NULL AND parent IS NULL"),
@@ -537,6 +538,7 @@ fn a_scan_that_ignored_ctime_forbids_the_promise() {
 #[test]
 fn a_copy_that_proves_nothing_is_undetermined_for_the_true_reason() {
     let env = TestEnv::new();
+    env.with_real_youth();
     for name in ["changed", "fresh", "gone", "offline"] {
         env.file(format!("a/{name}"), format!("content of {name}"));
         env.copy(format!("a/{name}"), format!("b/{name}/copy"));

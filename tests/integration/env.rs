@@ -19,6 +19,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use dupescan::model::TOO_YOUNG;
 use tempfile::TempDir;
 
 pub(crate) use self::background::Background;
@@ -30,6 +31,10 @@ use crate::run::Run;
 /// No command of a test takes longer, however slow the machine.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
+/// What debug builds take for too young instead of [`TOO_YOUNG`], so that tests
+/// need not wait: several ticks of the kernel, by which file times move.
+const SHORT_YOUTH: Duration = Duration::from_millis(50);
+
 /// A folder with everything a test needs.
 pub(crate) struct TestEnv {
     folder: TempDir,
@@ -38,6 +43,8 @@ pub(crate) struct TestEnv {
     /// The catalogs to check at the end.
     catalogs: RefCell<BTreeSet<PathBuf>>,
     last_write: Cell<Option<Instant>>,
+    /// Files younger than this are not trusted.
+    too_young: Cell<Duration>,
 }
 
 impl TestEnv {
@@ -57,6 +64,7 @@ impl TestEnv {
             db: RefCell::default(),
             catalogs: RefCell::default(),
             last_write: Cell::new(None),
+            too_young: Cell::new(SHORT_YOUTH),
             root,
         };
         env.use_db("data/catalog.db");
@@ -78,6 +86,13 @@ impl TestEnv {
         let path = self.path(relative);
         self.catalogs.borrow_mut().insert(path.clone());
         *self.db.borrow_mut() = path;
+        self
+    }
+
+    /// Lets files stay young for as long as in a release build, for tests of
+    /// what is not trusted yet.
+    pub(crate) fn with_real_youth(&self) -> &Self {
+        self.too_young.set(TOO_YOUNG);
         self
     }
 
@@ -117,6 +132,8 @@ impl TestEnv {
             ("XDG_CACHE_HOME", self.path("home/cache")),
         ]);
         command.env("LC_ALL", "C.UTF-8").env("TZ", "UTC");
+        let too_young = self.too_young.get().as_millis().to_string();
+        command.env("DUPESCAN_TEST_TOO_YOUNG_MS", too_young);
         // Coverage of the binary is measured through these.
         for name in ["PATH", "LLVM_PROFILE_FILE", "CARGO_LLVM_COV"] {
             if let Some(value) = std::env::var_os(name) {

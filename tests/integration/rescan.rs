@@ -45,6 +45,7 @@ fn an_unchanged_tree_is_not_opened_again() {
 #[test]
 fn a_file_hashed_too_soon_after_its_change_is_read_again() {
     let env = TestEnv::new();
+    env.with_real_youth();
     env.file("tree/a", "x").file("tree/b", "x");
     env.run("scan tree").ok();
     let Some((run, opens)) = env.run_traced("scan tree") else {
@@ -309,8 +310,8 @@ fn a_disk_gone_from_below_a_root_is_not_a_deletion() {
 #[test]
 fn a_rescan_is_much_faster() {
     let env = TestEnv::new();
-    for number in 0..300_u64 {
-        env.random(format!("tree/{number}"), number / 3, 300_000);
+    for number in 0..120_u64 {
+        env.random(format!("tree/{number}"), number / 3, 100_000);
     }
     env.settle_clock();
     let first = env.run("scan tree --hash sha3-256").ok().elapsed;

@@ -17,16 +17,15 @@ use crate::catalog::{
     CatalogError, FolderListing, KnownFolder, ListingCounts, NameRange, NewFolder, PartListing,
     Record, Signature, Signer,
 };
-use crate::model::{Fault, FaultClass, FileName, FileState, FolderId, Step, VolumeId, now_ns};
+use crate::model::{
+    Fault, FaultClass, FileName, FileState, FolderId, Step, VolumeId, is_too_young, now_ns,
+};
 use crate::platform::{Entries, RawEntry};
 use crate::pool::WorkerContext;
 use crate::scan::access::{Access, is_racy, join};
 use crate::scan::engine::{Failure, FromParent, ItemReport, ListItem, Origin, Place};
 use crate::scan::read::SampleReader;
 
-/// A folder whose times are fresher than this may change again without their
-/// moving, and is listed again by a resume.
-const FRESH_NS: i64 = 3_000_000_000;
 /// Entries that are worked off at once.
 const PART: usize = 10_000;
 
@@ -328,7 +327,8 @@ impl Folder {
     ) -> Record {
         let meta = &self.stat.meta;
         let is_repeat = matches!(parts.visit.item.origin, Origin::Listed);
-        let is_fresh = meta.ctime_ns.max(meta.mtime_ns) > began - FRESH_NS;
+        // One that is too young is listed again by a resume.
+        let is_fresh = is_too_young(meta.ctime_ns.max(meta.mtime_ns), began);
         let of_all =
             |wanted: fn(&Subfolder) -> bool| subfolders.all.iter().filter(move |f| wanted(f));
         Record::Listed(Box::new(FolderListing {

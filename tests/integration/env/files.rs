@@ -12,9 +12,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::TestEnv;
 
-/// Files whose ctime is younger than this when they are hashed are hashed
-/// again by the next scan.
-const RACY: Duration = Duration::from_millis(3_100);
+/// Files get times that lag behind the clock by up to one tick of the kernel.
+const TICK: Duration = Duration::from_millis(10);
 
 impl TestEnv {
     /// Writes a file, and the folders above it.
@@ -178,12 +177,12 @@ impl TestEnv {
         self.wrote()
     }
 
-    /// Waits until no file written so far is racy any more: nothing can set a
-    /// ctime. Costs up to three seconds, so only for tests of what is *not*
-    /// read again.
+    /// Waits until no file written so far is too young to be trusted: nothing
+    /// can set a ctime.
     pub(crate) fn settle_clock(&self) -> &Self {
         if let Some(last) = self.last_write.get() {
-            thread::sleep(RACY.saturating_sub(last.elapsed()));
+            let trusted_after = self.too_young.get() + TICK;
+            thread::sleep(trusted_after.saturating_sub(last.elapsed()));
         }
         self
     }

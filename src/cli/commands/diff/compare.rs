@@ -10,13 +10,12 @@ use super::Place;
 use crate::access::{Checker, Look};
 use crate::catalog::{CatalogError, Doubt, SideFile, SideFolder, SideMatch, Sides};
 use crate::cli::session::Writing;
+use crate::model::TOO_YOUNG;
 use crate::platform::{Dir, Entries, EntryKind, FileId, Links};
 use crate::report::Cell;
 
 /// Copies of a file that are looked at together.
 const FEW: u32 = 4;
-/// Why a file may have changed although its times have not.
-const TOO_FRESH: &str = "scanned less than 3 s after its last change: scan again";
 /// What is said of a file whose content no longer matches its digest.
 const ROTTEN: &str = "corrupted (bit rot, see `dupescan audit`)";
 
@@ -252,9 +251,9 @@ impl Looking {
         }
         let its_copy = |state: &str| undetermined(&format!("its copy in {to} {state}"));
         match others.iter().min() {
-            Some(Copy::Proof) if file.racy => return undetermined(TOO_FRESH),
+            Some(Copy::Proof) if file.racy => return undetermined(&scanned_too_young()),
             Some(Copy::Proof) => return Verdict::Duplicate,
-            Some(Copy::Fresh) => return its_copy(&format!("was {TOO_FRESH}")),
+            Some(Copy::Fresh) => return its_copy(&format!("was {}", scanned_too_young())),
             Some(Copy::Offline) => return its_copy("is offline"),
             Some(Copy::Rotten) => return its_copy(&format!("is {ROTTEN}")),
             Some(Copy::Changed) => return its_copy("changed since the scan"),
@@ -273,6 +272,12 @@ impl Looking {
             None => Verdict::Only(Some(format!("in {to} only as another path into {from}"))),
         }
     }
+}
+
+/// Why a file may have changed although its times have not.
+fn scanned_too_young() -> String {
+    let span = TOO_YOUNG.as_secs();
+    format!("scanned less than {span} s after its last change: scan again")
 }
 
 /// Whether the files that were empty still are. They are not compared, so one
