@@ -1,5 +1,5 @@
-//! The integration tests: one binary, a module per command, and the
-//! environment they share.
+//! The integration tests: one binary, a folder for each subject, and the
+//! environment they share (`env`).
 
 #![allow(
     clippy::unwrap_used,
@@ -7,48 +7,9 @@
     reason = "a test that meets something unexpected has to stop"
 )]
 
-mod audit;
-mod backup;
-mod benches;
-mod breaker;
-mod config;
-mod diff;
+mod commands;
 mod env;
-mod errors;
-mod events;
-mod exit_codes;
-mod export;
 mod faults;
-mod find;
-mod first_sight;
-mod folders;
-mod forget;
-mod generate;
-mod hazards;
-mod history;
 mod house;
-mod html;
-mod in_step;
-mod large_files;
-mod metrics;
-mod names;
-mod offline;
-mod oracle;
-mod progress;
-mod properties;
-mod pty;
-mod purge;
-mod report;
-mod report_json;
-mod rescan;
-mod resume;
-mod roots;
-mod run;
+mod interface;
 mod scan;
-mod scan_options;
-mod stats;
-mod status;
-mod unique;
-mod upgrade;
-mod verify;
-mod wal;

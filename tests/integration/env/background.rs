@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::TIMEOUT;
-use crate::run::Run;
+use crate::env::run::Run;
 
 /// A command that runs beside the test. Killed when it is dropped.
 pub(crate) struct Background {

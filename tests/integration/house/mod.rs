@@ -1,5 +1,6 @@
 //! What holds for the project's own sources: layers, cycles, folders.
 
+mod benches;
 mod cycles;
 mod folders;
 mod graph;

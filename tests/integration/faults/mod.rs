@@ -1,0 +1,6 @@
+//! What goes wrong around a scan, and what is left when it is over.
+
+mod breaker;
+mod during_scan;
+mod offline;
+mod wal;

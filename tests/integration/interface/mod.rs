@@ -1,0 +1,8 @@
+//! What is common to all commands: settings, exit codes, progress, logs, metrics.
+
+mod config;
+mod events;
+mod exit_codes;
+mod metrics;
+mod progress;
+pub(crate) mod stats;

@@ -1,0 +1,13 @@
+//! What scanning finds and keeps: first, again, resumed, and on odd trees.
+
+mod command;
+mod first_sight;
+mod hazards;
+mod in_step;
+mod large_files;
+mod names;
+mod options;
+mod properties;
+mod rescan;
+mod resume;
+mod upgrade;
