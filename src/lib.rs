@@ -25,3 +25,5 @@ pub mod pool;
 pub mod report;
 pub mod scan;
 pub mod settings;
+#[cfg(test)]
+mod testing;

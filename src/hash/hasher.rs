@@ -150,6 +150,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::testing::proptest_config;
 
     #[test]
     fn digests_of_nothing_and_abc_are_the_published_ones() {
@@ -201,6 +202,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(proptest_config())]
+
         /// Contents in arbitrary pieces, taken in together: digests and saved
         /// states are those of each taken in by itself.
         #[test]

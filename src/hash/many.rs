@@ -89,6 +89,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::testing::proptest_config;
 
     fn one_by_one(algorithm: Algorithm, contents: &[&[u8]]) -> Vec<Digest> {
         let digest = |content: &&[u8]| Hasher::digest(algorithm, content);
@@ -106,6 +107,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(proptest_config())]
+
         /// However many contents of whatever lengths: the digests are those of
         /// each by itself.
         #[test]

@@ -80,6 +80,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::testing::proptest_config;
 
     #[test]
     fn plain_names_stay_as_they_are() {
@@ -124,6 +125,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(proptest_config())]
+
         #[test]
         fn escaped_bytes_are_safe_and_lead_back_to_one_name(bytes: Vec<u8>) {
             let text = escape(OsStr::from_bytes(&bytes));

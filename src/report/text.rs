@@ -218,6 +218,7 @@ mod tests {
 
     use super::*;
     use crate::report::groups::{header, nothing_scanned};
+    use crate::testing::proptest_config;
 
     #[test]
     fn sizes_have_binary_units() {
@@ -309,6 +310,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(proptest_config())]
+
         #[test]
         fn shortened_text_fits(text in r"\PC{0,60}", width in 0_usize..70) {
             let short = shorten_middle(&text, width);

@@ -238,6 +238,7 @@ mod tests {
 
     use super::*;
     use crate::cli::progress::view::testing::{auditing, in_stage, reading};
+    use crate::testing::proptest_config;
 
     fn text(view: &View, columns: usize) -> String {
         lines(view, columns, false).join("\n")
@@ -320,6 +321,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(proptest_config())]
+
         #[test]
         fn no_line_is_wider_than_the_terminal(
             columns in 1_usize..250,

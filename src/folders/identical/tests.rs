@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use crate::folders::forest::Node;
 use crate::folders::testing::{Content, Tree, size, trees};
+use crate::testing::proptest_config;
 
 /// A group of folders: the one to keep, the others, files, bytes, what they
 /// free, and which hold the very files of the one to keep.
@@ -122,7 +123,7 @@ fn found(tree: &Tree, same_names: bool) -> (BTreeSet<Expected>, u64) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+    #![proptest_config(proptest_config())]
 
     #[test]
     fn the_brute_force_finds_the_same_groups(tree in trees(false), same_names: bool) {

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::folders::comparer::Comparer;
 use crate::folders::testing::{Content, Tree, size, trees};
+use crate::testing::proptest_config;
 
 const UNLIMITED: Tuning = Tuning {
     crowd: usize::MAX,
@@ -98,7 +99,7 @@ fn measures() -> impl Strategy<Value = Measure> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+    #![proptest_config(proptest_config())]
 
     #[test]
     fn the_brute_force_finds_the_same_pairs(

@@ -194,6 +194,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::testing::proptest_config;
 
     type Owned = (Sha256State, Vec<Sha256Block>);
 
@@ -231,6 +232,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(proptest_config())]
+
         /// Any states, any blocks, messages of different lengths: the sha2
         /// crate's compression of each by itself says what must come out.
         #[test]

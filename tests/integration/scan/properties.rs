@@ -500,7 +500,7 @@ fn config() -> ProptestConfig {
     config.max_shrink_iters = 200;
     config.failure_persistence = Some(Box::new(FileFailurePersistence::Direct(concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/tests/integration/properties.regressions"
+        "/tests/regressions/properties.txt"
     ))));
     config
 }

@@ -11,6 +11,7 @@ use super::*;
 use crate::catalog::store::signed;
 use crate::catalog::testing::Bed;
 use crate::model::{Algorithm, CopyEntry, Digest};
+use crate::testing::proptest_config;
 
 const ROOTS: [&str; 3] = ["/r", "/r.x", "/s"];
 /// Folders below each root; their order differs from that of whole paths.
@@ -384,8 +385,7 @@ fn bounds() -> impl Strategy<Value = Bounds> {
 fn config() -> ProptestConfig {
     ProptestConfig {
         cases: 60,
-        failure_persistence: None,
-        ..ProptestConfig::default()
+        ..proptest_config()
     }
 }
 
