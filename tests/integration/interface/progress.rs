@@ -32,7 +32,10 @@ fn watched(columns: u16) -> (String, Vec<String>) {
     let command = env.command(words(&format!("scan tree {SLOW}")));
     let stdout = File::create(env.path("data/out")).unwrap();
     let mut terminal = Terminal::start(command, columns, Some(stdout));
-    let is_complete = |text: &str| text.contains("Reading") && text.contains("/IMG_000");
+    // The first frames have no speed yet, and narrow ones never.
+    let has_speed = |text: &str| text.contains("iB/s") || columns == 40;
+    let is_complete =
+        |text: &str| text.contains("Reading") && text.contains("/IMG_000") && has_speed(text);
     assert!(terminal.watch_until(|screen| is_complete(&screen.text())));
     let reading = terminal.screen.text();
     assert_eq!(terminal.finish(), Some(0));
@@ -55,7 +58,6 @@ fn the_display_fits_and_vanishes_at_every_width() {
             "{reading}"
         );
         assert!(reading.contains(" of 3.1 MiB"), "{reading}");
-        assert!(reading.contains("iB/s") || columns == 40, "{reading}");
         assert_eq!(reading.contains('…'), columns == 40, "{reading}");
         let left: Vec<_> = left.iter().filter(|line| !line.is_empty()).collect();
         assert_eq!(left, ["16 files to read: 3.1 MiB"], "{columns} columns");
