@@ -31,7 +31,7 @@ pub use write::{
 /// Version of the probe function that filled `files.probe`, and of the choice of
 /// files that have a probe ([`SHORT`]). A migration raises it and forgets what
 /// does not hold any more.
-pub const PROBE_VERSION: i64 = 4;
+pub const PROBE_VERSION: i64 = 1;
 
 /// A file that is no longer has a digest and no probe. To hash it costs less
 /// than to open it a second time, which a copy would need.

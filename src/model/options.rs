@@ -19,6 +19,11 @@ pub enum Mode {
 }
 
 impl Mode {
+    /// Every mode.
+    pub const ALL: [Self; 3] = [Self::All, Self::Folders, Self::Files];
+    /// What the catalog stores for a retry of single paths, which has no mode.
+    pub const RETRY: &'static str = "retry";
+
     /// The name used on the command line and in the catalog.
     pub const fn name(self) -> &'static str {
         match self {

@@ -8,6 +8,9 @@ macro_rules! words {
         pub enum $name { $($(#[$case_doc])* $case),+ }
 
         impl $name {
+            /// Every value.
+            pub const ALL: &'static [Self] = &[$(Self::$case),+];
+
             /// The word stored in the catalog.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$case => $word),+ }

@@ -134,7 +134,7 @@ mod tests {
         );
         let rot = |name: &str| {
             bed.sql(&format!(
-                "INSERT INTO rot SELECT folder, name, 0, mtime_ns, ctime_ns, digest FROM files
+                "INSERT INTO corrupted SELECT folder, name, 0, mtime_ns, ctime_ns, digest FROM files
                   WHERE name = CAST('{name}' AS BLOB)"
             ));
         };

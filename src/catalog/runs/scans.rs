@@ -144,7 +144,7 @@ impl ScanCounters {
 
 const COLUMNS: &str = "id, root, subpath, state, stage, mode, options, folders, files, bytes,
     added, changed, ctime_only, restored, removed, probed, hashed, bytes_read, faults,
-    groups, copies, reclaimable, undetermined, started_at, updated_at, finished_at";
+    groups, copies, reclaimable, unchecked, started_at, updated_at, finished_at";
 
 fn scan_row(row: &Row<'_>) -> rusqlite::Result<ScanRow> {
     let count = |index| row.get(index).map(unsigned);
@@ -247,7 +247,7 @@ pub(crate) fn set_totals(
     totals: &Totals,
 ) -> rusqlite::Result<()> {
     connection.execute(
-        "UPDATE scans SET groups = ?2, copies = ?3, reclaimable = ?4, undetermined = ?5
+        "UPDATE scans SET groups = ?2, copies = ?3, reclaimable = ?4, unchecked = ?5
          WHERE id = ?1",
         params![
             scan.0,

@@ -37,6 +37,9 @@ pub enum CatalogError {
     /// The file is a SQLite database, but not a catalog.
     #[error("it is a SQLite database, but not a dupescan catalog")]
     Foreign,
+    /// Written by a dupescan from before the first release.
+    #[error("an unreleased version of dupescan wrote it: scan again into a new catalog")]
+    Unreleased,
     /// Written by a newer dupescan.
     #[error(
         "it has schema version {found}, but this dupescan supports versions up to {known}: use a newer dupescan"

@@ -14,7 +14,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::error::CatalogError;
 use super::lock::{Lock, lock_path};
-use super::schema;
+use super::schema::{SCHEMA, Schema};
 use crate::catalog::PROBE_VERSION;
 use crate::catalog::upkeep::{integrity, integrity_beside_files, is_damage};
 use crate::model::{Algorithm, Durability, Timestamp};
@@ -53,14 +53,23 @@ impl Exclusive {
         create_parent(path)?;
         let lock = Lock::take(path, command)?;
         create_private(path)?;
-        Self::open_locked(path, lock, Some(algorithm)).map_err(|error| error.at(path))
+        Self::open_locked(path, lock, Some(algorithm), &SCHEMA).map_err(|error| error.at(path))
     }
 
     /// Opens an existing catalog for `command`.
     pub fn open(path: &Path, command: &str) -> Result<Self, CatalogError> {
+        Self::open_as(path, command, &SCHEMA)
+    }
+
+    /// Opens an existing catalog as a program with this schema does.
+    pub(crate) fn open_as(
+        path: &Path,
+        command: &str,
+        schema: &Schema,
+    ) -> Result<Self, CatalogError> {
         require(path)?;
         let lock = Lock::take(path, command)?;
-        Self::open_locked(path, lock, None).map_err(|error| error.at(path))
+        Self::open_locked(path, lock, None, schema).map_err(|error| error.at(path))
     }
 
     /// Without an algorithm for a new catalog, one without tables is refused.
@@ -68,6 +77,7 @@ impl Exclusive {
         path: &Path,
         lock: Lock,
         algorithm: Option<Algorithm>,
+        schema: &Schema,
     ) -> Result<Self, CatalogError> {
         check_sqlite()?;
         let mut connection = Connection::open_with_flags(
@@ -79,12 +89,12 @@ impl Exclusive {
         // sound.
         let no_checkpoint = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
         connection.set_db_config(no_checkpoint, true)?;
-        let found = schema::version(&connection)?;
+        let found = schema.version_of(&connection)?;
         if found == 0 && algorithm.is_none() {
             return Err(CatalogError::Empty);
         }
         refuse_damaged(&connection, path)?;
-        match schema::is_intact(&connection, found) {
+        match schema.is_intact(&connection, found) {
             Ok(true) => {}
             Ok(false) => return Err(CatalogError::Damaged),
             Err(error) if is_damage(&error) => return Err(CatalogError::Damaged),
@@ -101,7 +111,11 @@ impl Exclusive {
         connection.pragma_update(None, "cache_size", -8192)?;
         configure(&connection)?;
         temp_files_beside(&connection, path)?;
-        make_tables(&mut connection, algorithm.unwrap_or(Algorithm::Sha256))?;
+        make_tables(
+            &mut connection,
+            schema,
+            algorithm.unwrap_or(Algorithm::Sha256),
+        )?;
         if found == 0 {
             // Until the first checkpoint a power cut would leave a database
             // without tables, which nobody could tell from a foreign one.
@@ -153,27 +167,33 @@ impl ReadOnly {
     /// Opens an existing catalog; works while a scan writes to it, and on
     /// read-only media.
     pub fn open(path: &Path) -> Result<Self, CatalogError> {
-        let catalog = Self::open_to_check(path)?;
-        catalog.refuse_older().map_err(|error| error.at(path))?;
-        Ok(catalog)
+        Self::open_as(path, &SCHEMA)
+    }
+
+    /// Opens an existing catalog as a program with this schema does.
+    pub(crate) fn open_as(path: &Path, schema: &Schema) -> Result<Self, CatalogError> {
+        require(path)?;
+        let catalog = Self::try_open(path, schema).map_err(|error| error.at(path))?;
+        let refused = catalog.refuse_older(schema);
+        refused.map_err(|error| error.at(path)).map(|()| catalog)
     }
 
     /// Opens an existing catalog, of an older version too, to check its file.
     pub fn open_to_check(path: &Path) -> Result<Self, CatalogError> {
         require(path)?;
-        Self::try_open(path).map_err(|error| error.at(path))
+        Self::try_open(path, &SCHEMA).map_err(|error| error.at(path))
     }
 
     /// Fails where the tables are not those that this program reads.
-    pub(crate) fn refuse_older(&self) -> Result<(), CatalogError> {
-        let (found, known) = (schema::version(&self.connection)?, schema::VERSION);
+    pub(crate) fn refuse_older(&self, schema: &Schema) -> Result<(), CatalogError> {
+        let (found, known) = (schema.version_of(&self.connection)?, schema.version());
         match found == known {
             true => Ok(()),
             false => Err(CatalogError::Older { found, known }),
         }
     }
 
-    fn try_open(path: &Path) -> Result<Self, CatalogError> {
+    fn try_open(path: &Path, schema: &Schema) -> Result<Self, CatalogError> {
         check_sqlite()?;
         let connection = match open_read_only(path, "mode=ro") {
             // A read-only folder cannot hold the -shm file. Without a -wal
@@ -183,7 +203,7 @@ impl ReadOnly {
             }
             other => other?,
         };
-        if schema::version(&connection)? == 0 {
+        if schema.version_of(&connection)? == 0 {
             return Err(CatalogError::Empty);
         }
         Ok(Self {
@@ -301,9 +321,13 @@ fn refuse_damaged(connection: &Connection, path: &Path) -> Result<(), CatalogErr
 /// Brings the tables up to date, and says once which algorithm a new catalog
 /// has. In one transaction, since a kill between the two would leave a catalog
 /// that no command can use.
-fn make_tables(connection: &mut Connection, algorithm: Algorithm) -> Result<(), CatalogError> {
+fn make_tables(
+    connection: &mut Connection,
+    schema: &Schema,
+    algorithm: Algorithm,
+) -> Result<(), CatalogError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    schema::migrate(&transaction)?;
+    schema.migrate(&transaction)?;
     // Only where nothing has a digest yet: in place of a lost row this would be
     // a guess about the algorithm.
     transaction.execute(
@@ -407,7 +431,9 @@ mod tests {
     use super::*;
 
     fn version_of(path: &Path) -> i32 {
-        schema::version(&ReadOnly::open(path).unwrap().connection).unwrap()
+        SCHEMA
+            .version_of(&ReadOnly::open(path).unwrap().connection)
+            .unwrap()
     }
 
     #[test]
@@ -416,11 +442,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a b%?#/catalog.db");
         let catalog = Exclusive::open_or_create(&path, "scan", Algorithm::Blake3).unwrap();
-        assert_eq!(version_of(&path), schema::VERSION);
+        assert_eq!(version_of(&path), SCHEMA.version());
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         drop(catalog);
-        assert_eq!(version_of(&path), schema::VERSION);
+        assert_eq!(version_of(&path), SCHEMA.version());
     }
 
     #[test]
@@ -429,70 +455,7 @@ mod tests {
         let (path, copy) = (folder.path().join("a.db"), folder.path().join("b.db"));
         let _catalog = Exclusive::open_or_create(&path, "scan", Algorithm::Blake3).unwrap();
         std::fs::copy(&path, &copy).unwrap();
-        assert_eq!(version_of(&copy), schema::VERSION);
-    }
-
-    #[test]
-    fn a_newer_catalog_is_refused_and_stays_byte_identical() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("catalog.db");
-        let catalog = Exclusive::open_or_create(&path, "scan", Algorithm::Sha256).unwrap();
-        catalog
-            .connection
-            .pragma_update(None, "user_version", schema::VERSION + 1)
-            .unwrap();
-        drop(catalog);
-        let before = std::fs::read(&path).unwrap();
-        let error = Exclusive::open(&path, "scan").err().unwrap().to_string();
-        assert!(error.contains("newer dupescan"), "{error}");
-        assert!(ReadOnly::open(&path).is_err());
-        assert_eq!(std::fs::read(&path).unwrap(), before);
-    }
-
-    #[test]
-    fn an_older_catalog_is_brought_up_to_date_and_only_then_read() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("catalog.db");
-        drop(Exclusive::open_or_create(&path, "scan", Algorithm::Sha256).unwrap());
-        std::fs::remove_file(&path).unwrap();
-        let old = Connection::open(&path).unwrap();
-        schema::make(&old, 3).unwrap();
-        // One file of each length that is treated differently since.
-        old.execute_batch(
-            "INSERT INTO catalog VALUES (1, 'sha256', 1, 0, NULL, 0);
-             INSERT INTO volumes VALUES (1, 'v', 'ext4', 1, 0);
-             INSERT INTO roots (id, path, volume, files, bytes, created_at)
-                 VALUES (1, x'2f61', 1, 3, 176384, 0);
-             INSERT INTO folders (id, root, name, volume, first_scan) VALUES (1, 1, x'', 1, 1);",
-        )
-        .unwrap();
-        for (name, size) in [("a", 16_384), ("b", 60_000), ("c", 100_000)] {
-            old.execute(
-                "INSERT INTO files (folder, name, size, allocated, mtime_ns, ctime_ns, ino, nlink,
-                                    first_scan, probe)
-                 VALUES (1, CAST(?1 AS BLOB), ?2, 0, 0, 0, ?2, 1, 1, 5)",
-                (name, size),
-            )
-            .unwrap();
-        }
-        drop(old);
-        let error = ReadOnly::open(&path).err().unwrap().to_string();
-        assert!(error.contains("upgrade it with"), "{error}");
-        drop(Exclusive::open(&path, "scan").unwrap());
-        let reader = ReadOnly::open(&path).unwrap();
-        let probed: String = reader
-            .connection
-            .query_row(
-                "SELECT group_concat(CAST(name AS TEXT)) FROM files WHERE probe IS NOT NULL",
-                [],
-                |row| row.get(0),
-            )
-            .unwrap();
-        assert_eq!(
-            probed, "a,c",
-            "only those that are probed otherwise now lose it"
-        );
-        assert_eq!(reader.settled().unwrap(), crate::catalog::runs::Settled::No);
+        assert_eq!(version_of(&copy), SCHEMA.version());
     }
 
     #[test]

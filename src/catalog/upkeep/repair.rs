@@ -20,7 +20,7 @@ const ORPHANS: [&str; 6] = [
 
 /// What is noted about files that are not there. Foreign keys are off while
 /// rows are mended, so deleting a file leaves it behind.
-const NOTES: [&str; 4] = ["hash_states", "audits", "rot", "absences"];
+const NOTES: [&str; 4] = ["hash_states", "audits", "corrupted", "absences"];
 
 /// A root or folder is worth more than the volume it lay on: the next scan
 /// says which that is.

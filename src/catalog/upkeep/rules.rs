@@ -4,6 +4,7 @@
 use rusqlite::Connection;
 
 use crate::catalog::SHORT;
+use crate::catalog::store::schema::words;
 
 /// A rule about the rows of one table.
 pub(crate) struct Rule {
@@ -105,8 +106,8 @@ pub(crate) fn rules() -> Vec<Rule> {
 /// SQLite's integrity check leaves them out.
 fn range_rules() -> Vec<Rule> {
     const FILES: &str = "size < 0 OR allocated < 0 OR racy NOT IN (0, 1) OR length(name) = 0";
-    const FAULTS: &str = "attempts < 1
-        OR class NOT IN ('transient', 'changed', 'vanished', 'permanent', 'fatal')";
+    let faults = format!("attempts < 1 OR {}", words::has_unknown_word("faults"));
+    let digests = format!("length(digest) NOT IN ({})", words::digest_lengths());
     vec![
         Rule::files("files with a value out of range", FILES)
             .mended("deleted", format!("DELETE FROM files WHERE {FILES}")),
@@ -114,9 +115,9 @@ fn range_rules() -> Vec<Rule> {
             "errors with a value out of range",
             "faults",
             "error",
-            FAULTS,
+            &faults,
         )
-        .mended("deleted", format!("DELETE FROM faults WHERE {FAULTS}")),
+        .mended("deleted", format!("DELETE FROM faults WHERE {faults}")),
         Rule::notes(
             "files restored before they were deleted",
             "absences",
@@ -124,8 +125,8 @@ fn range_rules() -> Vec<Rule> {
         ),
         Rule::notes(
             "corrupted files with an invalid hash",
-            "rot",
-            "length(digest) NOT IN (32, 64)",
+            "corrupted",
+            &digests,
         ),
         Rule::rows(
             "folders with a value out of range",
@@ -137,9 +138,7 @@ fn range_rules() -> Vec<Rule> {
             "scans with a value out of range",
             "scans",
             "scan",
-            "state NOT IN ('running', 'interrupted', 'complete', 'superseded')
-             OR stage NOT IN ('list', 'probe', 'hash', 'settle')
-             OR mode NOT IN ('all', 'folders', 'files', 'retry')",
+            &words::has_unknown_word("scans"),
         ),
         Rule::rows(
             "volumes with a value out of range",
@@ -239,8 +238,10 @@ fn inode_rules() -> Vec<Rule> {
 }
 
 fn digest_rules() -> Vec<Rule> {
-    const LENGTH: &str = "length(digest) <> (
-        SELECT CASE algorithm WHEN 'sha512' THEN 64 ELSE 32 END FROM catalog)";
+    let length = format!(
+        "length(digest) <> (SELECT {} FROM catalog)",
+        words::digest_length_of("algorithm")
+    );
     const EMPTY: &str = "size = 0 AND (probe IS NOT NULL OR digest IS NOT NULL)";
     const SETTLED: &str = "settled_in IS NOT NULL AND (digest IS NOT NULL OR probe IS NULL)";
     let short = format!("size BETWEEN 1 AND {SHORT} AND probe IS NOT NULL");
@@ -256,9 +257,9 @@ fn digest_rules() -> Vec<Rule> {
     vec![
         Rule::files(
             "hashes of the wrong length for the catalog's algorithm",
-            LENGTH,
+            &length,
         )
-        .mended("forgotten", forget(DIGEST, LENGTH)),
+        .mended("forgotten", forget(DIGEST, &length)),
         Rule::files("empty files with a sample or a hash", EMPTY).mended(
             "forgotten",
             forget("probe digest compared settled_in hashed_in", EMPTY),

@@ -26,7 +26,6 @@ use presence::{Refused, examine, locate, outermost, resolve};
 const STALE_SECONDS: i64 = 24 * 60 * 60;
 
 /// The mode of a scan that tries dead letters again.
-const RETRY: &str = "retry";
 
 /// What the user asked for.
 #[derive(Debug, Clone)]
@@ -173,7 +172,7 @@ impl Plan {
         let scan = catalog.begin_scan(&NewScan {
             root: root.id,
             subpath: Path::new(""),
-            mode: RETRY,
+            mode: Mode::RETRY,
             algorithm: reader.algorithm()?,
             options: &to_json(&options),
         })?;
@@ -336,7 +335,9 @@ fn plan_root(
         .unfinished_scans()?
         .into_iter()
         .rfind(|scan| {
-            scan.root == placement.root && scan.subpath == placement.subpath && scan.mode != RETRY
+            scan.root == placement.root
+                && scan.subpath == placement.subpath
+                && scan.mode != Mode::RETRY
         });
     let start = Start {
         placement: &placement,
@@ -370,7 +371,7 @@ impl Start<'_> {
             Some((scan, None)) => {
                 notify(Notice::Resumed(scan.id, self.path.to_owned()));
                 catalog.continue_scan(scan.id, Stage::List)?;
-                let start = (scan.mode != RETRY).then_some(self.placement.start);
+                let start = (scan.mode != Mode::RETRY).then_some(self.placement.start);
                 seeds = Seeds::Unfinished(start);
                 scan.id
             }
@@ -419,7 +420,7 @@ fn afresh_reason(request: &Request, scan: &ScanRow) -> Option<&'static str> {
     };
     if request.restart {
         Some("--restart")
-    } else if scan.mode != RETRY && Timestamp::now().0 - scan.updated.0 > STALE_SECONDS {
+    } else if scan.mode != Mode::RETRY && Timestamp::now().0 - scan.updated.0 > STALE_SECONDS {
         Some("it is older than a day")
     } else if before.listing != request.options.listing
         || before.mode != request.options.mode

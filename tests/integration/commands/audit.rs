@@ -160,9 +160,9 @@ fn rot_is_forgotten_when_the_file_is_sound_or_changed() {
     env.run("audit").code(1);
     rot(&env, "b/y");
     let db = rusqlite::Connection::open(env.db()).unwrap();
-    let times = "UPDATE rot SET (mtime_ns, ctime_ns) = (
-        SELECT mtime_ns, ctime_ns FROM files WHERE files.folder = rot.folder
-           AND files.name = rot.name)";
+    let times = "UPDATE corrupted SET (mtime_ns, ctime_ns) = (
+        SELECT mtime_ns, ctime_ns FROM files WHERE files.folder = corrupted.folder
+           AND files.name = corrupted.name)";
     assert_eq!(db.execute(times, []).unwrap(), 1);
     env.run("diff a b").code(1);
     env.run("audit").ok();

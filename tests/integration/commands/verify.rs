@@ -93,7 +93,13 @@ fn verify_does_not_change_what_it_is_not_asked_to() {
 
 #[test]
 fn broken_catalogs_are_refused_and_stay_as_they_are() {
-    for name in ["not-a-database", "foreign", "newer", "truncated"] {
+    for name in [
+        "not-a-database",
+        "foreign",
+        "newer",
+        "unreleased",
+        "truncated",
+    ] {
         for line in [
             "scan tree",
             "report",
@@ -223,6 +229,7 @@ fn messages_about_a_broken_catalog_say_what_it_is() {
         ("not-a-database", "not a database"),
         ("foreign", "not a dupescan catalog"),
         ("newer", "newer dupescan"),
+        ("unreleased", "scan again into a new catalog"),
         (
             "truncated",
             "damaged and cannot be repaired: restore a backup",

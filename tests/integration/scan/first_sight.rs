@@ -98,8 +98,8 @@ fn small_files_of_a_large_tree_are_read_at_sight_and_grouped_alike() {
         env.sql("SELECT count(*) FROM live_files WHERE path LIKE '%/alone' AND digest IS NOT NULL");
     assert_eq!(alone, 1, "it waited for another");
     assert_eq!(env.groups().len(), MANY_SIZES / 2);
-    let undetermined: i64 = env.sql("SELECT undetermined FROM scans");
-    assert_eq!(undetermined, 0);
+    let unchecked: i64 = env.sql("SELECT unchecked FROM scans");
+    assert_eq!(unchecked, 0);
 }
 
 #[test]

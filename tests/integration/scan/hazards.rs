@@ -72,11 +72,11 @@ fn a_settled_file_of_an_offline_root_is_compared_when_it_is_back() {
     env.rename("one", "away");
     alike(&env, "three/c", "one");
     env.settle_clock().run("scan three").ok();
-    assert_ne!(env.last_scan("undetermined"), 0);
+    assert_ne!(env.last_scan("unchecked"), 0);
     env.rename("away", "one");
     env.run("scan one").ok();
     assert_eq!(env.groups(), expected(&[&["one/a", "three/c"]]));
-    assert_eq!(env.last_scan("undetermined"), 0);
+    assert_eq!(env.last_scan("unchecked"), 0);
 }
 
 #[test]

@@ -10,4 +10,3 @@ mod options;
 mod properties;
 mod rescan;
 mod resume;
-mod upgrade;

@@ -15,10 +15,10 @@ use crate::model::{Digest, FileState, FolderId, Timestamp};
 
 /// True of a row of `files` that is known to be rotten.
 pub(crate) const ROTTEN: &str = "EXISTS (
-    SELECT 1 FROM rot
-     WHERE rot.folder = files.folder AND rot.name = files.name
-       AND rot.mtime_ns = files.mtime_ns AND rot.ctime_ns = files.ctime_ns
-       AND rot.digest = files.digest)";
+    SELECT 1 FROM corrupted
+     WHERE corrupted.folder = files.folder AND corrupted.name = files.name
+       AND corrupted.mtime_ns = files.mtime_ns AND corrupted.ctime_ns = files.ctime_ns
+       AND corrupted.digest = files.digest)";
 
 /// Marks a name as rotten.
 pub(crate) fn mark(
@@ -30,7 +30,7 @@ pub(crate) fn mark(
 ) -> rusqlite::Result<()> {
     transaction
         .prepare_cached(
-            "INSERT INTO rot (folder, name, found_at, mtime_ns, ctime_ns, digest)
+            "INSERT INTO corrupted (folder, name, found_at, mtime_ns, ctime_ns, digest)
              SELECT folder, name, ?3, ?4, ?5, ?6 FROM files WHERE folder = ?1 AND name = ?2
              ON CONFLICT (folder, name) DO UPDATE SET
                  found_at = excluded.found_at, mtime_ns = excluded.mtime_ns,
@@ -54,15 +54,15 @@ pub(crate) fn heal(
     (folder, name): &WorkName,
 ) -> rusqlite::Result<()> {
     let healed = transaction
-        .prepare_cached("DELETE FROM rot WHERE folder = ?1 AND name = ?2")?
+        .prepare_cached("DELETE FROM corrupted WHERE folder = ?1 AND name = ?2")?
         .execute(params![folder.0, blob(name)])?;
     if healed == 0 {
         return Ok(());
     }
     transaction.execute(
-        "DELETE FROM rot WHERE (folder, name) IN (
-             SELECT rot.folder, rot.name
-               FROM rot JOIN files ON files.folder = rot.folder AND files.name = rot.name
+        "DELETE FROM corrupted WHERE (folder, name) IN (
+             SELECT corrupted.folder, corrupted.name
+               FROM corrupted JOIN files ON files.folder = corrupted.folder AND files.name = corrupted.name
                JOIN folders ON folders.id = files.folder
                JOIN files AS sound ON sound.folder = ?1 AND sound.name = ?2
                JOIN folders AS its ON its.id = sound.folder
@@ -76,7 +76,7 @@ pub(crate) fn heal(
 /// says how many.
 pub(crate) fn forget(connection: &Connection, folder: FolderId) -> rusqlite::Result<usize> {
     connection
-        .prepare_cached("DELETE FROM rot WHERE folder = ?1")?
+        .prepare_cached("DELETE FROM corrupted WHERE folder = ?1")?
         .execute([folder.0])
 }
 
@@ -84,9 +84,9 @@ pub(crate) fn forget(connection: &Connection, folder: FolderId) -> rusqlite::Res
 pub(crate) fn forget_stale(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute(
         &format!(
-            "DELETE FROM rot WHERE NOT EXISTS (
+            "DELETE FROM corrupted WHERE NOT EXISTS (
                  SELECT 1 FROM files
-                  WHERE files.folder = rot.folder AND files.name = rot.name AND {ROTTEN})"
+                  WHERE files.folder = corrupted.folder AND files.name = corrupted.name AND {ROTTEN})"
         ),
         [],
     )?;
@@ -97,18 +97,20 @@ pub(crate) fn forget_stale(connection: &Connection) -> rusqlite::Result<()> {
 /// names under another mount point.
 pub(crate) fn spread(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     let any: bool =
-        transaction.query_row("SELECT EXISTS (SELECT 1 FROM rot)", [], |row| row.get(0))?;
+        transaction.query_row("SELECT EXISTS (SELECT 1 FROM corrupted)", [], |row| {
+            row.get(0)
+        })?;
     if !any {
         return Ok(());
     }
     transaction.execute(
         &format!(
-            "INSERT INTO rot (folder, name, found_at, mtime_ns, ctime_ns, digest)
+            "INSERT INTO corrupted (folder, name, found_at, mtime_ns, ctime_ns, digest)
              WITH marked AS MATERIALIZED (
-                 SELECT folders.volume AS volume, files.ino AS ino, rot.mtime_ns AS mtime_ns,
-                        rot.ctime_ns AS ctime_ns, rot.digest AS digest,
-                        max(rot.found_at) AS found_at
-                   FROM rot JOIN files ON files.folder = rot.folder AND files.name = rot.name
+                 SELECT folders.volume AS volume, files.ino AS ino, corrupted.mtime_ns AS mtime_ns,
+                        corrupted.ctime_ns AS ctime_ns, corrupted.digest AS digest,
+                        max(corrupted.found_at) AS found_at
+                   FROM corrupted JOIN files ON files.folder = corrupted.folder AND files.name = corrupted.name
                    JOIN folders ON folders.id = files.folder
                   WHERE files.ino IS NOT NULL AND {ROTTEN}
                   GROUP BY 1, 2, 3, 4, 5)
@@ -142,7 +144,7 @@ impl ReadOnly {
             // CROSS: the few marks are looked up among the files, never all files
             // among the marks.
             "SELECT files.folder, files.name
-               FROM rot CROSS JOIN files ON files.folder = rot.folder AND files.name = rot.name
+               FROM corrupted CROSS JOIN files ON files.folder = corrupted.folder AND files.name = corrupted.name
               WHERE files.removed_in IS NULL AND {ROTTEN}"
         ))?;
         let rows =
@@ -204,7 +206,7 @@ mod tests {
         assert_eq!(rotten(&bed).len(), 2);
         find(&bed, "a", 1, AuditFinding::Sound);
         assert_eq!(rotten(&bed), [""; 0]);
-        assert_eq!(bed.count("rot"), 0);
+        assert_eq!(bed.count("corrupted"), 0);
     }
 
     #[test]
@@ -219,7 +221,7 @@ mod tests {
         assert_eq!(rotten(&bed).len(), 0);
         // The next scan that completes sweeps it away.
         bed.scan("/r", &[]);
-        assert_eq!(bed.count("rot"), 0);
+        assert_eq!(bed.count("corrupted"), 0);
     }
 
     #[test]
@@ -229,6 +231,6 @@ mod tests {
         find(&bed, "a", 1, AuditFinding::Rotten(digest(1)));
         let top = bed.reader().folder_at(Path::new("/r")).unwrap().unwrap();
         assert_eq!(bed.open().distrust(top).unwrap(), 1);
-        assert_eq!(bed.count("rot"), 0);
+        assert_eq!(bed.count("corrupted"), 0);
     }
 }

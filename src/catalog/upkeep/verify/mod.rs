@@ -10,7 +10,7 @@ use rusqlite::{Connection, ErrorCode};
 
 use crate::catalog::PROBE_VERSION;
 use crate::catalog::runs::count_undetermined;
-use crate::catalog::store::{CatalogError, ReadOnly, rows};
+use crate::catalog::store::{CatalogError, ReadOnly, rows, schema};
 use crate::catalog::upkeep::rules::rules;
 use crate::catalog::write::signature;
 use crate::model::RootId;
@@ -65,7 +65,7 @@ impl ReadOnly {
             // Rows read from a damaged file would only raise false alarms.
             return Ok(broken.into_iter().map(Problem::beyond_repair).collect());
         }
-        self.refuse_older()?;
+        self.refuse_older(&schema::SCHEMA)?;
         examine_rows(snapshot)
     }
 }

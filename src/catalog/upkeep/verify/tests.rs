@@ -139,7 +139,7 @@ const MENDABLE: &[(&str, &str)] = &[
         "files restored before they were deleted",
     ),
     (
-        "INSERT INTO rot SELECT folder, name, 0, 0, 0, x'00' FROM files WHERE size = 10",
+        "INSERT INTO corrupted SELECT folder, name, 0, 0, 0, x'00' FROM files WHERE size = 10",
         "corrupted files with an invalid hash",
     ),
     (
@@ -147,8 +147,8 @@ const MENDABLE: &[(&str, &str)] = &[
         "rows of `absences` that point to a missing row of `files`: 1",
     ),
     (
-        "INSERT INTO rot VALUES (1, CAST('nobody' AS BLOB), 0, 0, 0, zeroblob(32))",
-        "rows of `rot` that point to a missing row of `files`: 1",
+        "INSERT INTO corrupted VALUES (1, CAST('nobody' AS BLOB), 0, 0, 0, zeroblob(32))",
+        "rows of `corrupted` that point to a missing row of `files`: 1",
     ),
     (
         "INSERT INTO audits SELECT folder, name, 1, 0, 0, 0 FROM files WHERE size = 10;

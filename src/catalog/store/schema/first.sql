@@ -1,7 +1,9 @@
+-- The first schema. Names in braces are replaced by the words of an enum; see words.rs.
+
 -- What holds for the whole catalog: exactly one row.
 CREATE TABLE catalog (
     id            INTEGER PRIMARY KEY CHECK (id = 1),
-    algorithm     TEXT    NOT NULL CHECK (algorithm IN ('sha256', 'sha512', 'sha3-256', 'blake3')),
+    algorithm     TEXT    NOT NULL CHECK (algorithm IN ({catalog.algorithm})),
     probe_version INTEGER NOT NULL,
     unsettled     INTEGER NOT NULL CHECK (unsettled IN (0, 1)),
     grouped_in    INTEGER,
@@ -28,33 +30,33 @@ CREATE TABLE roots (
 ) STRICT;
 
 CREATE TABLE scans (
-    id           INTEGER PRIMARY KEY AUTOINCREMENT,
-    root         INTEGER NOT NULL REFERENCES roots ON DELETE CASCADE,
-    subpath      BLOB    NOT NULL DEFAULT x'',
-    state        TEXT    NOT NULL CHECK (state IN ('running', 'interrupted', 'complete', 'superseded')),
-    stage        TEXT    NOT NULL CHECK (stage IN ('list', 'probe', 'hash', 'settle')),
-    mode         TEXT    NOT NULL CHECK (mode IN ('all', 'folders', 'files', 'retry')),
-    algorithm    TEXT    NOT NULL CHECK (algorithm IN ('sha256', 'sha512', 'sha3-256', 'blake3')),
-    options      TEXT    NOT NULL,
-    folders      INTEGER NOT NULL DEFAULT 0,
-    files        INTEGER NOT NULL DEFAULT 0,
-    bytes        INTEGER NOT NULL DEFAULT 0,
-    added        INTEGER NOT NULL DEFAULT 0,
-    changed      INTEGER NOT NULL DEFAULT 0,
-    ctime_only   INTEGER NOT NULL DEFAULT 0,
-    restored     INTEGER NOT NULL DEFAULT 0,
-    removed      INTEGER NOT NULL DEFAULT 0,
-    probed       INTEGER NOT NULL DEFAULT 0,
-    hashed       INTEGER NOT NULL DEFAULT 0,
-    bytes_read   INTEGER NOT NULL DEFAULT 0,
-    faults       INTEGER NOT NULL DEFAULT 0,
-    groups       INTEGER,
-    copies       INTEGER,
-    reclaimable  INTEGER,
-    undetermined INTEGER,
-    started_at   INTEGER NOT NULL,
-    updated_at   INTEGER NOT NULL,
-    finished_at  INTEGER
+    id          INTEGER PRIMARY KEY AUTOINCREMENT,
+    root        INTEGER NOT NULL REFERENCES roots ON DELETE CASCADE,
+    subpath     BLOB    NOT NULL DEFAULT x'',
+    state       TEXT    NOT NULL CHECK (state IN ({scans.state})),
+    stage       TEXT    NOT NULL CHECK (stage IN ({scans.stage})),
+    mode        TEXT    NOT NULL CHECK (mode IN ({scans.mode})),
+    algorithm   TEXT    NOT NULL CHECK (algorithm IN ({scans.algorithm})),
+    options     TEXT    NOT NULL,
+    folders     INTEGER NOT NULL DEFAULT 0,
+    files       INTEGER NOT NULL DEFAULT 0,
+    bytes       INTEGER NOT NULL DEFAULT 0,
+    added       INTEGER NOT NULL DEFAULT 0,
+    changed     INTEGER NOT NULL DEFAULT 0,
+    ctime_only  INTEGER NOT NULL DEFAULT 0,
+    restored    INTEGER NOT NULL DEFAULT 0,
+    removed     INTEGER NOT NULL DEFAULT 0,
+    probed      INTEGER NOT NULL DEFAULT 0,
+    hashed      INTEGER NOT NULL DEFAULT 0,
+    bytes_read  INTEGER NOT NULL DEFAULT 0,
+    faults      INTEGER NOT NULL DEFAULT 0,
+    groups      INTEGER,
+    copies      INTEGER,
+    reclaimable INTEGER,
+    unchecked   INTEGER,
+    started_at  INTEGER NOT NULL,
+    updated_at  INTEGER NOT NULL,
+    finished_at INTEGER
 ) STRICT;
 
 CREATE INDEX scans_by_root ON scans (root);
@@ -70,6 +72,7 @@ CREATE TABLE folders (
     listed_in   INTEGER,
     mtime_ns    INTEGER,
     ctime_ns    INTEGER,
+    signature   BLOB CHECK (length(signature) = 16),
     first_scan  INTEGER NOT NULL,
     removed_in  INTEGER,
     CHECK ((parent IS NULL) = (length(name) = 0))
@@ -88,7 +91,7 @@ CREATE TABLE files (
     ino        INTEGER,
     nlink      INTEGER NOT NULL,
     probe      INTEGER,
-    digest     BLOB CHECK (length(digest) IN (32, 64)),
+    digest     BLOB CHECK (length(digest) IN ({digest_lengths})),
     compared   INTEGER,
     settled_in INTEGER,
     hashed_in  INTEGER,
@@ -98,7 +101,7 @@ CREATE TABLE files (
     PRIMARY KEY (folder, name)
 ) STRICT, WITHOUT ROWID;
 
--- How far huge files were hashed; a resume goes on from there.
+-- How far large files were hashed; a resume continues from there.
 CREATE TABLE hash_states (
     folder    INTEGER NOT NULL,
     name      BLOB    NOT NULL,
@@ -106,7 +109,7 @@ CREATE TABLE hash_states (
     mtime_ns  INTEGER NOT NULL,
     ctime_ns  INTEGER NOT NULL,
     ino       INTEGER,
-    algorithm TEXT    NOT NULL CHECK (algorithm IN ('sha256', 'sha512', 'sha3-256', 'blake3')),
+    algorithm TEXT    NOT NULL CHECK (algorithm IN ({hash_states.algorithm})),
     format    INTEGER NOT NULL,
     offset    INTEGER NOT NULL CHECK (offset > 0),
     state     BLOB    NOT NULL,
@@ -114,13 +117,32 @@ CREATE TABLE hash_states (
     FOREIGN KEY (folder, name) REFERENCES files ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
 
--- The groups that free most, as of catalog.grouped_in: what a scan that finds
--- nothing changed shows without looking at all files again.
+-- From which scan on, and until which, a file that is back was gone.
+CREATE TABLE absences (
+    folder      INTEGER NOT NULL,
+    name        BLOB    NOT NULL,
+    removed_in  INTEGER NOT NULL,
+    returned_in INTEGER NOT NULL CHECK (returned_in > removed_in),
+    PRIMARY KEY (folder, name, removed_in),
+    FOREIGN KEY (folder, name) REFERENCES files ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+-- The groups with the most reclaimable bytes, as of catalog.grouped_in: what a
+-- scan that finds nothing changed shows without reading all files again.
 CREATE TABLE top_groups (
     rank   INTEGER PRIMARY KEY,
     size   INTEGER NOT NULL,
     copies INTEGER NOT NULL,
     path   BLOB    NOT NULL
+) STRICT;
+
+-- The folders whose redundant copies have the most reclaimable bytes, as of
+-- catalog.grouped_in.
+CREATE TABLE top_folders (
+    rank        INTEGER PRIMARY KEY,
+    path        BLOB    NOT NULL,
+    copies      INTEGER NOT NULL,
+    reclaimable INTEGER NOT NULL
 ) STRICT;
 
 CREATE TABLE faults (
@@ -129,8 +151,8 @@ CREATE TABLE faults (
     folder   INTEGER NOT NULL REFERENCES folders,
     name     BLOB    NOT NULL,
     scan     INTEGER NOT NULL,
-    step     TEXT    NOT NULL,
-    class    TEXT    NOT NULL CHECK (class IN ('transient', 'changed', 'vanished', 'permanent', 'fatal')),
+    step     TEXT    NOT NULL CHECK (step IN ({faults.step})),
+    class    TEXT    NOT NULL CHECK (class IN ({faults.class})),
     errno    INTEGER,
     attempts INTEGER NOT NULL CHECK (attempts > 0),
     first_at INTEGER NOT NULL,
@@ -141,6 +163,41 @@ CREATE TABLE faults (
 ) STRICT;
 
 CREATE INDEX faults_by_root ON faults (root);
+
+-- Runs of `audit`, so that one that was stopped can be resumed.
+CREATE TABLE audit_runs (
+    id          INTEGER PRIMARY KEY AUTOINCREMENT,
+    place       BLOB    NOT NULL,
+    started_at  INTEGER NOT NULL,
+    finished_at INTEGER
+) STRICT;
+
+-- When a file was last read again and matched its digest, in the state that
+-- the times tell.
+CREATE TABLE audits (
+    folder     INTEGER NOT NULL,
+    name       BLOB    NOT NULL,
+    run        INTEGER NOT NULL,
+    audited_at INTEGER NOT NULL,
+    mtime_ns   INTEGER NOT NULL,
+    ctime_ns   INTEGER NOT NULL,
+    PRIMARY KEY (folder, name),
+    FOREIGN KEY (folder, name) REFERENCES files ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+-- Files that an audit found corrupted: their content no longer matches their
+-- digest, though their times are those that were scanned. A row counts only
+-- while the file has this digest and these times.
+CREATE TABLE corrupted (
+    folder   INTEGER NOT NULL,
+    name     BLOB    NOT NULL,
+    found_at INTEGER NOT NULL,
+    mtime_ns INTEGER NOT NULL,
+    ctime_ns INTEGER NOT NULL,
+    digest   BLOB    NOT NULL CHECK (length(digest) IN ({digest_lengths})),
+    PRIMARY KEY (folder, name),
+    FOREIGN KEY (folder, name) REFERENCES files ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
 
 -- For people who open the catalog with sqlite3: whole paths instead of ids.
 CREATE VIEW folder_paths (folder, root, path) AS

@@ -1,5 +1,0 @@
--- Files of up to 32 KiB have a digest and no probe, no longer those of up to
--- 16 KiB alone. Digests stay; what was told apart by its probe is read again by
--- the next scan.
-UPDATE files SET probe = NULL, settled_in = NULL WHERE size BETWEEN 16385 AND 32768;
-UPDATE catalog SET probe_version = 3, unsettled = 1, grouped_in = NULL;

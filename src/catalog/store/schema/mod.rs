@@ -1,0 +1,109 @@
+//! The tables of the catalog and the ordered steps that bring an older catalog
+//! up to date. `docs/CATALOG.md` explains every column.
+
+#[cfg(test)]
+mod tests;
+pub(crate) mod words;
+
+use std::collections::HashSet;
+
+use rusqlite::{Connection, Transaction};
+
+use super::error::CatalogError;
+
+/// Marks a SQLite file as a dupescan catalog ("dups").
+pub(crate) const APPLICATION_ID: i32 = 0x6475_7073;
+/// What catalogs had before the first release ("dupe"). Their nine versions
+/// count differently, so a new mark tells the two apart.
+const UNRELEASED_ID: i32 = 0x6475_7065;
+
+/// Changes the tables of one version into those of the next.
+pub(crate) type Step = fn(&Connection) -> rusqlite::Result<()>;
+
+/// The tables as this program knows them. Step `n` turns version `n` into
+/// version `n + 1`; a released step is never edited.
+pub(crate) struct Schema {
+    steps: &'static [Step],
+}
+
+/// The schema of this program.
+pub(crate) const SCHEMA: Schema = Schema { steps: &[first] };
+
+impl Schema {
+    /// The version that it writes.
+    pub(crate) fn version(&self) -> i32 {
+        i32::try_from(self.steps.len()).expect("there is a handful of steps")
+    }
+
+    /// The version of a catalog; an error when the file is not a catalog or
+    /// newer than this program. 0 means: an empty file.
+    pub(crate) fn version_of(&self, connection: &Connection) -> Result<i32, CatalogError> {
+        let number = |pragma| connection.pragma_query_value(None, pragma, |row| row.get(0));
+        let (found, application): (i32, i32) = (number("user_version")?, number("application_id")?);
+        let is_empty: bool =
+            connection.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| {
+                row.get(0)
+            })?;
+        if is_empty && found == 0 {
+            return Ok(0);
+        }
+        let known = self.version();
+        match application {
+            UNRELEASED_ID => Err(CatalogError::Unreleased),
+            APPLICATION_ID if found > known => Err(CatalogError::Newer { found, known }),
+            APPLICATION_ID => Ok(found),
+            _ => Err(CatalogError::Foreign),
+        }
+    }
+
+    /// Creates the tables in a new file, or runs the steps an older one lacks.
+    pub(crate) fn migrate(&self, transaction: &Transaction<'_>) -> Result<(), CatalogError> {
+        let found = usize::try_from(self.version_of(transaction)?).unwrap_or(0);
+        if found == self.steps.len() {
+            return Ok(());
+        }
+        for step in &self.steps[found..] {
+            step(transaction)?;
+        }
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", self.version())?;
+        Ok(())
+    }
+
+    /// Whether everything that the steps up to `version` made is still there,
+    /// word for word. A damaged definition can be valid SQL, and would be
+    /// noticed only by a statement that misses a column, after others have
+    /// changed the file.
+    pub(crate) fn is_intact(
+        &self,
+        connection: &Connection,
+        version: i32,
+    ) -> rusqlite::Result<bool> {
+        let made = Connection::open_in_memory()?;
+        let steps = usize::try_from(version).unwrap_or(0);
+        self.steps
+            .iter()
+            .take(steps)
+            .try_for_each(|run| run(&made))?;
+        Ok(definitions(&made)?.is_subset(&definitions(connection)?))
+    }
+}
+
+fn definitions(connection: &Connection) -> rusqlite::Result<HashSet<(String, Option<String>)>> {
+    let mut statement = connection.prepare("SELECT name, sql FROM sqlite_schema")?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    rows.collect()
+}
+
+fn first(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch(&first_sql())
+}
+
+fn first_sql() -> String {
+    let mut sql = include_str!("first.sql").replace("{digest_lengths}", &words::digest_lengths());
+    for column in words::word_columns() {
+        let name = format!("{{{}.{}}}", column.table, column.column);
+        sql = sql.replace(&name, &column.list());
+    }
+    sql
+}
