@@ -1,5 +1,6 @@
 //! The plain types that every layer shares. No I/O and no SQL.
 
+mod copy;
 mod digest;
 mod escape;
 mod fault;
@@ -12,6 +13,7 @@ mod options;
 mod stage;
 mod time;
 
+pub use copy::CopyId;
 pub use digest::{Algorithm, Digest, Probe};
 pub use escape::escape;
 pub(crate) use escape::{disarm, is_hazardous};

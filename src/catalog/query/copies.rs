@@ -6,6 +6,7 @@ use rusqlite::params;
 use super::files::{FileFilter, FileList, Fold};
 use super::places::Extent;
 use crate::catalog::runs::{ROTTEN, open_classes};
+use crate::catalog::store::terms::COPY;
 use crate::catalog::store::{CatalogError, ReadOnly};
 use crate::model::FolderId;
 
@@ -65,13 +66,9 @@ fn count_copies(catalog: &ReadOnly) -> Result<(), CatalogError> {
                 SELECT files.digest AS digest, max({ROTTEN}) AS rotten
                   FROM files JOIN folders ON folders.id = files.folder
                  WHERE files.removed_in IS NULL AND files.digest IS NOT NULL
-                   AND files.ino IS NOT NULL
-                 GROUP BY files.digest, folders.volume, files.ino
-                 UNION ALL
-                SELECT files.digest, {ROTTEN} FROM files
-                 WHERE files.removed_in IS NULL AND files.digest IS NOT NULL
-                   AND files.ino IS NULL)
-          GROUP BY digest;"
+                 GROUP BY files.digest, {copy})
+          GROUP BY digest;",
+        copy = COPY.key(&["files.folder", "files.name"])
     ))?;
     Ok(())
 }

@@ -9,7 +9,7 @@ use rusqlite::{Row, params};
 use super::groups::{Exclusion, absolute, admits_name, root_path};
 use super::places::Extent;
 use crate::catalog::store::{CatalogError, FolderPaths, Pages, ReadOnly, rows, signed, unsigned};
-use crate::model::{Digest, FolderId, RootId, VolumeId};
+use crate::model::{CopyId, Digest, FolderId, RootId, VolumeId};
 
 /// Which files an answer is about.
 #[derive(Default)]
@@ -134,7 +134,7 @@ pub struct FileList {
     fold: Fold,
     rows: Pages<ListRow>,
     /// The last entry, which further names may belong to.
-    held: Option<(FileEntry, Option<(VolumeId, i64)>)>,
+    held: Option<(FileEntry, Option<CopyId>)>,
 }
 
 struct ListRow {
@@ -142,7 +142,7 @@ struct ListRow {
     name: OsString,
     size: u64,
     mtime_ns: i64,
-    copy: Option<(VolumeId, i64)>,
+    copy: Option<CopyId>,
     digest: Option<Digest>,
     copies: u64,
     verdict: Verdict,
@@ -221,8 +221,7 @@ impl FileList {
                 return Ok(Some(entry));
             }
             if let Some((held, copy)) = &mut self.held
-                && copy.is_some()
-                && *copy == row.copy
+                && CopyId::is_shared(*copy, row.copy)
             {
                 held.links.push(entry.path);
                 continue;
@@ -266,7 +265,7 @@ fn list_row(row: &Row<'_>) -> rusqlite::Result<ListRow> {
         name: rows::name(row, 2)?,
         size: unsigned(row.get(3)?),
         mtime_ns: row.get(4)?,
-        copy: volume.map(VolumeId).zip(ino),
+        copy: CopyId::of(volume.map(VolumeId), ino.map(i64::cast_unsigned)),
         digest: rows::digest(row, 7)?,
         copies: unsigned(row.get(8)?),
         verdict: Verdict::from_number(row.get(9)?).unwrap_or(Verdict::Undetermined),

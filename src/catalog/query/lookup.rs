@@ -141,12 +141,7 @@ impl ReadOnly {
 fn known_row(row: &Row<'_>) -> rusqlite::Result<(FolderId, OsString, Known)> {
     let known = Known {
         path: PathBuf::new(),
-        state: FileState {
-            size: unsigned(row.get(2)?),
-            mtime_ns: row.get(3)?,
-            ctime_ns: row.get(4)?,
-            ino: row.get::<_, Option<i64>>(5)?.map(i64::cast_unsigned),
-        },
+        state: rows::state(row, 2)?,
         digest: rows::digest(row, 6)?,
         probe: row.get::<_, Option<i64>>(7)?.map(Probe),
         is_rotten: row.get(8)?,

@@ -4,7 +4,8 @@
 use rusqlite::Connection;
 
 use crate::catalog::LARGE;
-use crate::catalog::runs::{SEVERAL_COPIES, ScanRow};
+use crate::catalog::runs::ScanRow;
+use crate::catalog::store::terms::{UNREAD, UNRESOLVED, same_state, several_copies};
 use crate::catalog::store::{CatalogError, ReadOnly, signed, unsigned};
 use crate::model::Stage;
 
@@ -110,7 +111,7 @@ fn probed(connection: &Connection, wanted: &Wanted) -> rusqlite::Result<(i64, i6
     sums(
         connection,
         wanted,
-        "count(*) AS total, sum(files.digest IS NOT NULL OR files.probe IS NOT NULL) AS done",
+        &format!("count(*) AS total, sum(NOT {UNREAD}) AS done"),
         "true",
         "files.size",
     )
@@ -118,16 +119,15 @@ fn probed(connection: &Connection, wanted: &Wanted) -> rusqlite::Result<(i64, i6
 
 fn hashed(connection: &Connection, wanted: &Wanted) -> rusqlite::Result<(i64, i64)> {
     let resolved = if wanted.hash_all {
-        "files.digest IS NOT NULL"
+        "files.digest IS NOT NULL".to_owned()
     } else {
-        "(files.digest IS NOT NULL OR files.settled_in IS NOT NULL)"
+        format!("NOT {UNRESOLVED}")
     };
     let saved = format!(
         "(SELECT min(saved.offset, files.size) FROM hash_states AS saved
            WHERE files.size >= {LARGE} AND saved.folder = files.folder AND saved.name = files.name
-             AND saved.size = files.size AND saved.mtime_ns = files.mtime_ns
-             AND saved.ctime_ns = files.ctime_ns AND saved.ino IS files.ino
-             AND saved.algorithm = (SELECT algorithm FROM catalog))"
+             AND {} AND saved.algorithm = (SELECT algorithm FROM catalog))",
+        same_state("saved", "files")
     );
     let done = format!("CASE WHEN {resolved} THEN files.size ELSE coalesce({saved}, 0) END");
     sums(
@@ -148,9 +148,9 @@ fn sums(
     group: &str,
 ) -> rusqlite::Result<(i64, i64)> {
     let having = if wanted.hash_all {
-        "true"
+        "true".to_owned()
     } else {
-        SEVERAL_COPIES
+        several_copies()
     };
     let sql = format!(
         "SELECT coalesce(sum(done), 0), coalesce(sum(total), 0) FROM (

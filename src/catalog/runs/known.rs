@@ -99,12 +99,7 @@ impl ReadOnly {
         while let Some(row) = rows.next()? {
             show(&KnownFile {
                 name: rows::name_ref(row, 0)?,
-                state: FileState {
-                    size: unsigned(row.get(1)?),
-                    mtime_ns: row.get(2)?,
-                    ctime_ns: row.get(3)?,
-                    ino: row.get::<_, Option<i64>>(4)?.map(i64::cast_unsigned),
-                },
+                state: rows::state(row, 1)?,
                 racy: row.get(5)?,
                 removed: row.get(6)?,
             });

@@ -9,17 +9,18 @@ mod roots;
 pub(crate) mod scans;
 mod settle;
 pub(crate) mod summary;
+mod work;
 
 pub(crate) use audits::ROTTEN;
 pub use audits::{
     AuditCopy, AuditFinding, AuditId, AuditList, AuditNote, AuditRun, AuditScope, Coverage, NO_SCAN,
 };
-pub(crate) use candidates::SEVERAL_COPIES;
-pub use candidates::{Candidates, HashClass, Selection, WorkCopy, WorkName};
+pub use candidates::{Candidates, HashClass, Selection};
 pub use faults::{FaultCause, FaultEntry};
 pub use known::{FolderRow, KnownFile, KnownFolder, NameRange};
 pub use roots::{Placement, RootRow, VolumeRow};
 pub use scans::{NewScan, ScanCounters, ScanRow};
 pub use settle::Settled;
-pub(crate) use settle::{UNREAD, UNRESOLVED, count_undetermined, open_classes};
+pub(crate) use settle::{count_undetermined, open_classes};
 pub(crate) use summary::forget;
+pub use work::{WorkCopy, WorkName};

@@ -5,18 +5,14 @@
 use rusqlite::{Connection, Transaction, params};
 
 use super::audits::corrupted;
-use super::candidates::SEVERAL_COPIES;
 use super::scans::NewScan;
 use super::{scans, summary};
+use crate::catalog::store::terms::{
+    self, COPY, CopyColumns, FORGET_DIGEST, UNREAD, UNRESOLVED, several_copies,
+};
 use crate::catalog::store::{CatalogError, Exclusive, ReadOnly, unsigned};
 use crate::catalog::write::{WriterHandle, apply, hash_states};
 use crate::model::{Algorithm, FolderId, RootId, ScanId, ScanState, Stage, Summary};
-
-/// True of a file of which nothing is known but its metadata.
-pub(crate) const UNREAD: &str = "files.digest IS NULL AND files.probe IS NULL";
-
-/// True of a file that may equal another one of its size and probe.
-pub(crate) const UNRESOLVED: &str = "files.digest IS NULL AND files.settled_in IS NULL";
 
 /// Whether anything is left to find out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,8 +54,7 @@ impl Exclusive {
         let transaction = self.connection.transaction()?;
         transaction.execute("UPDATE catalog SET algorithm = ?1", [algorithm.name()])?;
         let stale = transaction.execute(
-            "UPDATE files SET digest = NULL, compared = NULL, hashed_in = NULL
-              WHERE digest IS NOT NULL",
+            &format!("UPDATE files SET {FORGET_DIGEST} WHERE digest IS NOT NULL"),
             [],
         )?;
         if stale > 0 {
@@ -73,15 +68,13 @@ impl Exclusive {
     /// returns how many of those there were.
     pub fn distrust(&mut self, top: FolderId) -> Result<u64, CatalogError> {
         let transaction = self.connection.transaction()?;
+        let forget = format!(
+            "UPDATE files SET {} WHERE folder = ?1 AND NOT {UNREAD}",
+            terms::forget_content()
+        );
         let mut rotten = 0;
         for folder in apply::subtree(&transaction, top)? {
-            transaction
-                .prepare_cached(
-                    "UPDATE files SET probe = NULL, digest = NULL, compared = NULL,
-                            settled_in = NULL, hashed_in = NULL, racy = 0
-                      WHERE folder = ?1 AND (probe IS NOT NULL OR digest IS NOT NULL)",
-                )?
-                .execute([folder.0])?;
+            transaction.prepare_cached(&forget)?.execute([folder.0])?;
             rotten += corrupted::forget(&transaction, folder)? as u64;
         }
         // Also of names outside the folder: they may be of the same files.
@@ -127,7 +120,7 @@ impl WriterHandle {
             if !may_adopt(transaction, *first)? {
                 return Ok(0);
             }
-            adopt(transaction, *first, *last, ignore_ctime)
+            adopt(transaction, (*first, *last), ignore_ctime)
         })
     }
 
@@ -142,8 +135,7 @@ impl WriterHandle {
                     AND folder IN (SELECT id FROM folders WHERE root NOT IN ({}))
                     AND (size, probe) IN (
                         SELECT size, probe FROM files
-                         WHERE removed_in IS NULL AND probe IS NOT NULL
-                           AND digest IS NULL AND settled_in IS NULL)",
+                         WHERE removed_in IS NULL AND probe IS NOT NULL AND {UNRESOLVED})",
                 online.join(", ")
             );
             transaction.execute(&sql, [])?;
@@ -192,13 +184,13 @@ fn drop_moot_faults(connection: &Connection, first: ScanId) -> rusqlite::Result<
                       WHERE files.removed_in IS NULL AND files.size IN (
                             SELECT failed.size FROM faults JOIN files AS failed
                                 ON failed.folder = faults.folder AND failed.name = faults.name)
-                      GROUP BY files.size HAVING {SEVERAL_COPIES})
+                      GROUP BY files.size HAVING {several})
                  DELETE FROM faults WHERE scan < ?1 AND EXISTS (
                      SELECT 1 FROM files
                       WHERE files.folder = faults.folder AND files.name = faults.name
-                        AND (files.removed_in IS NOT NULL OR files.digest IS NOT NULL
-                             OR files.settled_in IS NOT NULL
-                             OR files.size NOT IN (SELECT size FROM wanted)))"
+                        AND (files.removed_in IS NOT NULL OR NOT {UNRESOLVED}
+                             OR files.size NOT IN (SELECT size FROM wanted)))",
+                several = several_copies()
             ),
             [first.0],
         )?;
@@ -217,57 +209,78 @@ fn may_adopt(connection: &Connection, first: ScanId) -> rusqlite::Result<bool> {
     )
 }
 
+/// Copies what is known of an inode to its new names. `scans` are the first and
+/// the last that found them.
 fn adopt(
     transaction: &Transaction<'_>,
-    first: ScanId,
-    last: ScanId,
+    scans: (ScanId, ScanId),
     ignore_ctime: bool,
 ) -> Result<u64, CatalogError> {
     transaction.execute_batch(
         "DROP TABLE IF EXISTS temp.newcomers;
-         DROP TABLE IF EXISTS temp.adopted;
-         CREATE TEMP TABLE newcomers (
-             volume INTEGER, ino INTEGER, size INTEGER, mtime_ns INTEGER, ctime_ns INTEGER,
-             folder INTEGER, name BLOB);
-         CREATE TEMP TABLE adopted (
-             folder INTEGER, name BLOB, probe INTEGER, digest BLOB, compared INTEGER,
-             settled_in INTEGER, hashed_in INTEGER);",
+         DROP TABLE IF EXISTS temp.adopted;",
     )?;
-    transaction.execute(
-        "INSERT INTO temp.newcomers
-         SELECT folders.volume, files.ino, files.size, files.mtime_ns, files.ctime_ns,
-                files.folder, files.name
-           FROM files JOIN folders ON folders.id = files.folder
-          WHERE files.first_scan BETWEEN ?1 AND ?2 AND files.removed_in IS NULL
-            AND files.probe IS NULL AND files.digest IS NULL
-            AND files.ino IS NOT NULL AND files.size > 0",
-        params![first.0, last.0],
-    )?;
-    transaction.execute_batch("CREATE INDEX temp.newcomers_by_inode ON newcomers (ino, volume)")?;
-    transaction.execute(
-        "INSERT INTO temp.adopted
-         SELECT newcomers.folder, newcomers.name, files.probe, files.digest, files.compared,
-                CASE WHEN files.removed_in IS NULL OR files.removed_in BETWEEN ?1 AND ?2
-                     THEN files.settled_in END,
-                files.hashed_in
-           FROM files JOIN folders ON folders.id = files.folder
-           JOIN temp.newcomers ON newcomers.ino = files.ino AND newcomers.volume = folders.volume
-                AND newcomers.size = files.size AND newcomers.mtime_ns = files.mtime_ns
-          WHERE (files.probe IS NOT NULL OR files.digest IS NOT NULL) AND files.racy = 0
-            AND (newcomers.ctime_ns = files.ctime_ns
-                 OR (?3 AND files.removed_in BETWEEN ?1 AND ?2))",
-        params![first.0, last.0, ignore_ctime],
-    )?;
+    collect_newcomers(transaction, scans)?;
+    collect_adopted(transaction, scans, ignore_ctime)?;
     let adopted = transaction.execute(
-        "UPDATE files SET probe = a.probe, digest = a.digest, compared = a.compared,
-                settled_in = a.settled_in, hashed_in = a.hashed_in
-           FROM temp.adopted AS a WHERE files.folder = a.folder AND files.name = a.name",
+        &format!(
+            "UPDATE files SET {} FROM temp.adopted
+              WHERE files.folder = adopted.folder AND files.name = adopted.name",
+            terms::take_content("adopted")
+        ),
         [],
     )?;
     transaction.execute_batch("DROP TABLE temp.newcomers; DROP TABLE temp.adopted;")?;
-    // What is known of the inode includes that it is rotten.
+    // What is known of the inode includes that it is corrupted.
     corrupted::spread(transaction)?;
     Ok(adopted as u64)
+}
+
+fn collect_newcomers(
+    transaction: &Transaction<'_>,
+    (first, last): (ScanId, ScanId),
+) -> rusqlite::Result<()> {
+    transaction.execute(
+        &format!(
+            "CREATE TEMP TABLE newcomers AS
+             SELECT folders.volume AS volume, files.folder AS folder, files.name AS name, {}
+               FROM files JOIN folders ON folders.id = files.folder
+              WHERE files.first_scan BETWEEN ?1 AND ?2 AND files.removed_in IS NULL
+                AND {UNREAD} AND files.ino IS NOT NULL AND files.size > 0",
+            terms::state_of("files")
+        ),
+        params![first.0, last.0],
+    )?;
+    transaction.execute_batch("CREATE INDEX temp.newcomers_by_inode ON newcomers (ino, volume)")
+}
+
+fn collect_adopted(
+    transaction: &Transaction<'_>,
+    (first, last): (ScanId, ScanId),
+    ignore_ctime: bool,
+) -> rusqlite::Result<()> {
+    let newcomer = CopyColumns {
+        volume: "newcomers.volume",
+        ino: "newcomers.ino",
+    };
+    transaction.execute(
+        &format!(
+            "CREATE TEMP TABLE adopted AS
+             SELECT newcomers.folder AS folder, newcomers.name AS name, {content},
+                    files.removed_in NOT BETWEEN ?1 AND ?2 AS was_gone
+               FROM files JOIN folders ON folders.id = files.folder
+               JOIN temp.newcomers ON {same_copy}
+                    AND newcomers.size = files.size AND newcomers.mtime_ns = files.mtime_ns
+              WHERE NOT {UNREAD} AND files.racy = 0
+                AND (newcomers.ctime_ns = files.ctime_ns
+                     OR (?3 AND files.removed_in BETWEEN ?1 AND ?2))",
+            content = terms::content(),
+            same_copy = newcomer.is(&COPY),
+        ),
+        params![first.0, last.0, ignore_ctime],
+    )?;
+    // Others may have joined the class while the name was gone.
+    transaction.execute_batch("UPDATE temp.adopted SET settled_in = NULL WHERE was_gone")
 }
 
 impl ReadOnly {
@@ -299,13 +312,14 @@ pub(crate) fn open_classes() -> String {
                FROM files JOIN folders ON folders.id = files.folder
               WHERE files.removed_in IS NULL AND files.size > 0
               GROUP BY files.size
-             HAVING {SEVERAL_COPIES} AND sum({UNREAD}) > 0),
+             HAVING {several} AND sum({UNREAD}) > 0),
          open_classes AS MATERIALIZED (
              SELECT files.size AS size, files.probe AS probe
                FROM files JOIN folders ON folders.id = files.folder
               WHERE files.removed_in IS NULL AND files.probe IS NOT NULL
               GROUP BY files.size, files.probe
-             HAVING {SEVERAL_COPIES} AND sum({UNRESOLVED}) > 0)"
+             HAVING {several} AND sum({UNRESOLVED}) > 0)",
+        several = several_copies()
     )
 }
 
@@ -325,9 +339,10 @@ pub(crate) fn count_undetermined(connection: &Connection) -> Result<u64, Catalog
                FROM files JOIN folders ON folders.id = files.folder
               WHERE files.removed_in IS NULL
                 AND files.digest IN (SELECT digest FROM doubtful)
-              GROUP BY files.digest HAVING {SEVERAL_COPIES})
+              GROUP BY files.digest HAVING {several})
          SELECT count(*) FROM doubtful
-          WHERE digest IS NULL OR digest NOT IN (SELECT digest FROM duplicated)"
+          WHERE digest IS NULL OR digest NOT IN (SELECT digest FROM duplicated)",
+        several = several_copies()
     );
     let count: i64 = connection.query_row(&sql, [], |row| row.get(0))?;
     Ok(unsigned(count))

@@ -8,6 +8,7 @@ mod pages;
 mod paths;
 pub(crate) mod rows;
 pub(crate) mod schema;
+pub(crate) mod terms;
 mod wal;
 
 pub use error::CatalogError;

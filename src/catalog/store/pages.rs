@@ -10,7 +10,7 @@ const PAGE: u32 = 1_000;
 
 /// The rows of a table that were not taken yet.
 pub(crate) struct Pages<T> {
-    sql: &'static str,
+    sql: String,
     read: fn(&Row<'_>) -> rusqlite::Result<T>,
     last: i64,
     rows: VecDeque<T>,
@@ -19,9 +19,9 @@ pub(crate) struct Pages<T> {
 impl<T> Pages<T> {
     /// `sql` selects the rows whose id is above ?1, at most ?2 of them and by
     /// id, which is the first column.
-    pub(crate) fn new(sql: &'static str, read: fn(&Row<'_>) -> rusqlite::Result<T>) -> Self {
+    pub(crate) fn new(sql: impl Into<String>, read: fn(&Row<'_>) -> rusqlite::Result<T>) -> Self {
         Self {
-            sql,
+            sql: sql.into(),
             read,
             last: 0,
             rows: VecDeque::new(),
@@ -37,7 +37,7 @@ impl<T> Pages<T> {
     /// The next row, which stays the next; `None` at the end.
     pub(crate) fn peek(&mut self, connection: &Connection) -> rusqlite::Result<Option<&T>> {
         if self.rows.is_empty() {
-            let mut statement = connection.prepare_cached(self.sql)?;
+            let mut statement = connection.prepare_cached(&self.sql)?;
             let mut rows = statement.query(params![self.last, PAGE])?;
             while let Some(row) = rows.next()? {
                 self.last = row.get(0)?;

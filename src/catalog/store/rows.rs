@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Row;
 use rusqlite::types::Type;
 
-use crate::model::{Algorithm, Digest};
+use crate::model::{Algorithm, Digest, FileState};
 
 /// The bytes of a name, to be bound as a BLOB.
 pub(crate) fn blob(name: &OsStr) -> &[u8] {
@@ -43,6 +43,18 @@ pub(crate) fn name_ref<'r>(row: &'r Row<'_>, index: usize) -> rusqlite::Result<&
         ));
     }
     Ok(OsStr::from_bytes(name))
+}
+
+/// The columns from `first` on as a file's state, in the order of
+/// [`STATE`](super::terms::STATE).
+pub(crate) fn state(row: &Row<'_>, first: usize) -> rusqlite::Result<FileState> {
+    let ino: Option<i64> = row.get(first + 3)?;
+    Ok(FileState {
+        size: unsigned(row.get(first)?),
+        mtime_ns: row.get(first + 1)?,
+        ctime_ns: row.get(first + 2)?,
+        ino: ino.map(i64::cast_unsigned),
+    })
 }
 
 /// Column `index` as a digest.

@@ -5,6 +5,7 @@ use rusqlite::Connection;
 
 use crate::catalog::SHORT;
 use crate::catalog::store::schema::words;
+use crate::catalog::store::terms::{self, FORGET_DIGEST, UNREAD};
 
 /// A rule about the rows of one table.
 pub(crate) struct Rule {
@@ -242,37 +243,29 @@ fn digest_rules() -> Vec<Rule> {
         "length(digest) <> (SELECT {} FROM catalog)",
         words::digest_length_of("algorithm")
     );
-    const EMPTY: &str = "size = 0 AND (probe IS NOT NULL OR digest IS NOT NULL)";
+    let empty = format!("size = 0 AND NOT {UNREAD}");
     const SETTLED: &str = "settled_in IS NOT NULL AND (digest IS NOT NULL OR probe IS NULL)";
     let short = format!("size BETWEEN 1 AND {SHORT} AND probe IS NOT NULL");
     let lone = format!("size > {SHORT} AND digest IS NOT NULL AND probe IS NULL");
-    let forget = |columns: &str, condition: &str| {
-        let nulls: Vec<_> = columns
-            .split(' ')
-            .map(|name| format!("{name} = NULL"))
-            .collect();
-        format!("UPDATE files SET {} WHERE {condition}", nulls.join(", "))
-    };
-    const DIGEST: &str = "digest compared hashed_in";
+    let forget =
+        |columns: &str, condition: &str| format!("UPDATE files SET {columns} WHERE {condition}");
     vec![
         Rule::files(
             "hashes of the wrong length for the catalog's algorithm",
             &length,
         )
-        .mended("forgotten", forget(DIGEST, &length)),
-        Rule::files("empty files with a sample or a hash", EMPTY).mended(
-            "forgotten",
-            forget("probe digest compared settled_in hashed_in", EMPTY),
-        ),
+        .mended("forgotten", forget(FORGET_DIGEST, &length)),
+        Rule::files("empty files with a sample or a hash", &empty)
+            .mended("forgotten", forget(&terms::forget_content(), &empty)),
         Rule::files("samples of files too small to have one", &short)
-            .mended("forgotten", forget("probe", &short)),
+            .mended("forgotten", forget("probe = NULL", &short)),
         Rule::files("hashes without the sample that comes first", &lone)
-            .mended("forgotten", forget(DIGEST, &lone)),
+            .mended("forgotten", forget(FORGET_DIGEST, &lone)),
         Rule::files(
             "files marked as compared without a sample or with a hash",
             SETTLED,
         )
-        .mended("to be compared again", forget("settled_in", SETTLED)),
+        .mended("to be compared again", forget("settled_in = NULL", SETTLED)),
     ]
 }
 

@@ -4,6 +4,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::records::HashState;
 use crate::catalog::runs::WorkName;
+use crate::catalog::store::terms::{STILL_IN_STATE, UNRESOLVED, same_state};
 use crate::catalog::store::{CatalogError, ReadOnly, blob, signed, unsigned};
 use crate::model::{Algorithm, FileState, FolderId};
 
@@ -17,16 +18,13 @@ pub(crate) fn save(
 ) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
-            "INSERT INTO hash_states
-                 (folder, name, size, mtime_ns, ctime_ns, ino, algorithm, format, offset, state)
-             SELECT folder, name, size, mtime_ns, ctime_ns, ino, ?7, ?8, ?9, ?10 FROM files
-              WHERE folder = ?1 AND name = ?2 AND size = ?3 AND mtime_ns = ?4 AND ctime_ns = ?5
-                AND ino IS ?6 AND digest IS NULL
-             ON CONFLICT (folder, name) DO UPDATE SET
-                 size = excluded.size, mtime_ns = excluded.mtime_ns,
-                 ctime_ns = excluded.ctime_ns, ino = excluded.ino,
-                 algorithm = excluded.algorithm, format = excluded.format,
-                 offset = excluded.offset, state = excluded.state",
+            // Nothing refers to a row, so replacing it is as good as changing it.
+            &format!(
+                "INSERT OR REPLACE INTO hash_states
+                     (folder, name, size, mtime_ns, ctime_ns, ino, algorithm, format, offset, state)
+                 SELECT folder, name, size, mtime_ns, ctime_ns, ino, ?7, ?8, ?9, ?10 FROM files
+                  WHERE {STILL_IN_STATE} AND digest IS NULL"
+            ),
         )?
         .execute(params![
             folder.0,
@@ -64,13 +62,13 @@ pub(crate) fn forget_all(connection: &Connection) -> rusqlite::Result<()> {
 /// Forgets the states of files that are gone, changed or done.
 pub(crate) fn forget_stale(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute(
-        "DELETE FROM hash_states WHERE NOT EXISTS (
-             SELECT 1 FROM files
-              WHERE files.folder = hash_states.folder AND files.name = hash_states.name
-                AND files.size = hash_states.size AND files.mtime_ns = hash_states.mtime_ns
-                AND files.ctime_ns = hash_states.ctime_ns AND files.ino IS hash_states.ino
-                AND files.removed_in IS NULL AND files.digest IS NULL
-                AND files.settled_in IS NULL)",
+        &format!(
+            "DELETE FROM hash_states WHERE NOT EXISTS (
+                 SELECT 1 FROM files
+                  WHERE files.folder = hash_states.folder AND files.name = hash_states.name
+                    AND {} AND files.removed_in IS NULL AND {UNRESOLVED})",
+            same_state("files", "hash_states")
+        ),
         [],
     )?;
     Ok(())
@@ -86,11 +84,10 @@ impl ReadOnly {
     ) -> Result<Option<HashState>, CatalogError> {
         let found = self
             .connection
-            .prepare_cached(
+            .prepare_cached(&format!(
                 "SELECT format, offset, state FROM hash_states
-                  WHERE folder = ?1 AND name = ?2 AND size = ?3 AND mtime_ns = ?4
-                    AND ctime_ns = ?5 AND ino IS ?6 AND algorithm = ?7",
-            )?
+                  WHERE {STILL_IN_STATE} AND algorithm = ?7"
+            ))?
             .query_row(
                 params![
                     name.0.0,

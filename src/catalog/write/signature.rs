@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use rusqlite::{Connection, Row};
 
-use crate::catalog::store::{rows, unsigned};
+use crate::catalog::store::rows;
 use crate::model::{FileState, FolderId};
 
 const LENGTH: usize = 16;
@@ -97,13 +97,7 @@ pub(crate) fn wrong(connection: &Connection) -> rusqlite::Result<Option<String>>
         let id: i64 = folder.get(0)?;
         let (mut files, mut is_racy) = (files.query([id])?, false);
         while let Some(file) = files.next()? {
-            let state = FileState {
-                size: unsigned(file.get(1)?),
-                mtime_ns: file.get(2)?,
-                ctime_ns: file.get(3)?,
-                ino: file.get::<_, Option<i64>>(4)?.map(i64::cast_unsigned),
-            };
-            signer.add(rows::name_ref(file, 0)?, &state);
+            signer.add(rows::name_ref(file, 0)?, &rows::state(file, 1)?);
             is_racy |= file.get::<_, bool>(5)?;
         }
         if Some(signer.finish()) != Signature::in_row(folder, 1)? || is_racy {

@@ -14,6 +14,7 @@ use super::ranking::{Key, Ranked, Ranking};
 use super::sweep::{FolderRange, Place, Places, Reader, Readers};
 use super::unresolved::{Class, Classes, State};
 use super::{absolute, unresolved};
+use crate::catalog::store::terms::{UNREAD, UNRESOLVED};
 use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly, rows, unsigned};
 use crate::model::{Digest, FolderId, RootId, Totals};
 
@@ -195,7 +196,7 @@ impl Count<'_> {
             ),
         };
         format!(
-            "SELECT folder, size, ino, digest, {name}, probe, settled_in IS NOT NULL
+            "SELECT folder, size, ino, digest, {name}, probe, {UNREAD}, {UNRESOLVED}
                FROM files
               WHERE folder BETWEEN ?1 AND ?2 {wanted} AND removed_in IS NULL
               ORDER BY folder"
@@ -287,13 +288,13 @@ impl Gathering<'_> {
         let filter = self.count.filter;
         let size: i64 = row.get(1)?;
         let digest = rows::digest_bytes(row, 3)?;
-        let copy = self.copies.of(place.volume, row.get(2)?);
+        let copy = self.copies.of(place.copy(row.get(2)?));
         if self.count.doubts && size > 0 {
             let state = State {
                 size,
                 probe: row.get(5)?,
-                has_digest: digest.is_some(),
-                is_settled: row.get(6)?,
+                is_unread: row.get(6)?,
+                is_unresolved: row.get(7)?,
             };
             let classes = self.classes.of(state, copy);
             let classes = classes.filter(|class| self.sink.takes(class.key()));

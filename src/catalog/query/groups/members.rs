@@ -17,7 +17,7 @@ use super::ranking::{Key, Ranked};
 use super::root_path;
 use super::sweep::{FolderRange, Place, Places, Reader, Readers};
 use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly, path_blob, rows, unsigned};
-use crate::model::{Algorithm, CopyEntry, Digest, FolderId, Group, RootId, VolumeId};
+use crate::model::{Algorithm, CopyEntry, CopyId, Digest, FolderId, Group, RootId, VolumeId};
 
 /// Names that a thread gathers before it hands them over.
 const BATCH: usize = 1024;
@@ -44,7 +44,7 @@ struct Member {
     size: i64,
     root: RootId,
     volume: Option<VolumeId>,
-    ino: Option<i64>,
+    ino: Option<u64>,
     mtime_ns: i64,
     ctime_ns: i64,
     compared: Option<i64>,
@@ -221,7 +221,7 @@ impl Loading<'_> {
             size: row.get(1)?,
             root: place.root,
             volume: place.volume,
-            ino: row.get(4)?,
+            ino: row.get::<_, Option<i64>>(4)?.map(i64::cast_unsigned),
             mtime_ns: row.get(5)?,
             ctime_ns: row.get(6)?,
             compared: row.get(7)?,
@@ -240,9 +240,8 @@ impl Member {
         ))
     }
 
-    /// What tells copies apart; `None` where each path is one.
-    fn copy(&self) -> Option<(VolumeId, i64)> {
-        self.volume.zip(self.ino)
+    fn copy(&self) -> Option<CopyId> {
+        CopyId::of(self.volume, self.ino)
     }
 
     fn bytes(&self) -> usize {
@@ -320,10 +319,7 @@ impl Context {
     /// change between the passes.
     fn fold(&self, names: &[Named]) -> Option<Group> {
         let first = names.first()?;
-        let same_copy = |a: &Named, b: &Named| {
-            let copy = a.member.copy();
-            copy.is_some() && copy == b.member.copy()
-        };
+        let same_copy = |a: &Named, b: &Named| CopyId::is_shared(a.member.copy(), b.member.copy());
         let mut copies: Vec<CopyEntry> = names
             .chunk_by(same_copy)
             .filter_map(|names| self.copy(names))
@@ -353,7 +349,7 @@ impl Context {
             mtime_ns: member.mtime_ns,
             ctime_ns: member.ctime_ns,
             volume: self.volume_name(member.volume),
-            inode: member.ino.map(i64::cast_unsigned),
+            inode: member.ino,
             links: links.iter().map(|name| name.path.clone()).collect(),
         })
     }

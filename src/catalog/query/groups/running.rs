@@ -15,7 +15,7 @@ use super::ranking::Key;
 use super::unresolved::{Classes, State};
 use crate::catalog::store::signed;
 use crate::catalog::write::{FileOutcome, SampleHash};
-use crate::model::{FolderId, VolumeId};
+use crate::model::{CopyId, FolderId, VolumeId};
 
 /// Most that is kept: folders, and rows at 24 bytes each that have a digest; others
 /// count twice.
@@ -153,11 +153,11 @@ impl Rows {
     }
 
     fn copy(&self, ino: Option<u64>) -> u64 {
-        self.numbers.of(self.volume, ino.map(u64::cast_signed))
+        self.numbers.of(CopyId::of(self.volume, ino))
     }
 
     fn gathered(self, states: &[(u64, State)]) -> Gathered {
-        let unread = states.iter().filter(|(_, state)| state.is_unread());
+        let unread = states.iter().filter(|(_, state)| state.is_unread);
         let open_sizes: HashSet<i64> = unread.map(|(_, state)| state.size).collect();
         // Of rows that were added with a digest it only matters whether they
         // share the size of one that was not read.
@@ -213,8 +213,8 @@ fn state(news: &[News]) -> Option<State> {
     is_common.then_some(State {
         size,
         probe: probe.what,
-        has_digest: digest.what.is_some(),
-        is_settled: settled.what.is_some(),
+        is_unread: probe.what.is_none() && digest.what.is_none(),
+        is_unresolved: digest.what.is_none() && settled.what.is_none(),
     })
 }
 

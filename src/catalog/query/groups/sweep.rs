@@ -8,7 +8,7 @@ use std::thread;
 use rusqlite::Rows;
 
 use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly};
-use crate::model::{RootId, VolumeId};
+use crate::model::{CopyId, RootId, VolumeId};
 
 /// More connections than this only wait for each other's memory.
 const MOST_READERS: usize = 4;
@@ -216,6 +216,13 @@ pub(crate) struct Place {
     id: i64,
     pub(crate) root: RootId,
     pub(crate) volume: Option<VolumeId>,
+}
+
+impl Place {
+    /// The copy of a file with this inode here.
+    pub(crate) fn copy(&self, ino: Option<i64>) -> Option<CopyId> {
+        CopyId::of(self.volume, ino.map(i64::cast_unsigned))
+    }
 }
 
 /// The places of a range of folders, read in step with its files: a join

@@ -10,32 +10,19 @@ use super::ranking::Key;
 pub(crate) struct State {
     pub(crate) size: i64,
     pub(crate) probe: Option<i64>,
-    pub(crate) has_digest: bool,
-    pub(crate) is_settled: bool,
+    pub(crate) is_unread: bool,
+    pub(crate) is_unresolved: bool,
 }
 
 impl State {
-    /// A file of which nothing is known but its size.
-    pub(crate) fn unread(size: i64) -> Self {
+    /// A file that was hashed when it was listed.
+    pub(crate) fn digested(size: i64) -> Self {
         Self {
             size,
             probe: None,
-            has_digest: false,
-            is_settled: false,
+            is_unread: false,
+            is_unresolved: false,
         }
-    }
-
-    /// A file that was hashed at first sight.
-    pub(crate) fn digested(size: i64) -> Self {
-        Self {
-            has_digest: true,
-            ..Self::unread(size)
-        }
-    }
-
-    /// Whether not even a probe is known.
-    pub(crate) fn is_unread(&self) -> bool {
-        !self.has_digest && self.probe.is_none()
     }
 }
 
@@ -65,8 +52,8 @@ impl Classes {
     /// one of them was not even probed, and those of its probe too, open
     /// while one was neither read nor settled.
     pub(crate) fn of(&self, state: State, copy: u64) -> impl Iterator<Item = Class> {
-        let by_size = (None, state.is_unread());
-        let by_probe = (state.probe, !state.has_digest && !state.is_settled);
+        let by_size = (None, state.is_unread);
+        let by_probe = (state.probe, state.is_unresolved);
         let classes = [Some(by_size), state.probe.map(|_| by_probe)];
         classes
             .into_iter()
@@ -98,19 +85,21 @@ mod tests {
     const UNREAD: State = State {
         size: 10,
         probe: None,
-        has_digest: false,
-        is_settled: false,
+        is_unread: true,
+        is_unresolved: true,
     };
     const READ: State = State {
-        has_digest: true,
+        is_unread: false,
+        is_unresolved: false,
         ..UNREAD
     };
     const PROBED: State = State {
         probe: Some(7),
+        is_unread: false,
         ..UNREAD
     };
     const SETTLED: State = State {
-        is_settled: true,
+        is_unresolved: false,
         ..PROBED
     };
 

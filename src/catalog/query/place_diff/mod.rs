@@ -10,23 +10,28 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 pub use listing::Listing;
-use rusqlite::{Row, params};
+use rusqlite::params;
 
 use crate::catalog::query::files::FileFilter;
 use crate::catalog::query::groups::absolute;
 use crate::catalog::query::places::Extent;
-use crate::catalog::runs::{ROTTEN, UNREAD, UNRESOLVED};
-use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly, rows, unsigned};
+use crate::catalog::runs::ROTTEN;
+use crate::catalog::store::terms::{CopyColumns, UNREAD, UNRESOLVED, same_state, state_of};
+use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly, rows};
 use crate::model::{FileState, FolderId, RootId};
 
 /// Rows fetched at once.
 const PAGE: u32 = 1_000;
 
-/// The volume and inode of a class of rows that are one copy; NULL otherwise.
-/// Names of one copy leave nothing open between each other.
-const ONLY_COPY: &str = "CASE WHEN min(volume) = max(volume) THEN min(volume) END,
-    CASE WHEN count(ino) = count(*) AND min(ino) = max(ino) AND min(volume) = max(volume)
-         THEN min(ino) END";
+/// What identifies the copy of a file on our side, and on theirs.
+const OURS: CopyColumns<'_> = CopyColumns {
+    volume: "ours.volume",
+    ino: "ours.ino",
+};
+const THEIRS: CopyColumns<'_> = CopyColumns {
+    volume: "theirs.volume",
+    ino: "theirs.ino",
+};
 
 /// Why the catalog alone cannot tell whether a file is on the other side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -177,15 +182,17 @@ impl Sides {
              DROP TABLE IF EXISTS temp.their_sizes;
              CREATE TEMP TABLE their_sizes (
                  size INTEGER PRIMARY KEY, unread INTEGER, volume INTEGER, ino INTEGER);
-             INSERT INTO temp.their_sizes SELECT size, max(unread), {ONLY_COPY}
+             INSERT INTO temp.their_sizes SELECT size, max(unread), {only_copy}
                FROM temp.theirs GROUP BY size;
              DROP TABLE IF EXISTS temp.their_classes;
              CREATE TEMP TABLE their_classes (
                  size INTEGER, probe INTEGER, unresolved INTEGER, volume INTEGER, ino INTEGER,
                  PRIMARY KEY (size, probe));
              INSERT INTO temp.their_classes
-             SELECT size, probe, max(unresolved), {ONLY_COPY} FROM temp.theirs
-              WHERE probe IS NOT NULL GROUP BY size, probe;"
+             SELECT size, probe, max(unresolved), {only_copy} FROM temp.theirs
+              WHERE probe IS NOT NULL GROUP BY size, probe;",
+            // Names of one copy leave nothing open between each other.
+            only_copy = THEIRS.only()
         ))?;
         Ok(())
     }
@@ -217,22 +224,28 @@ impl Sides {
     }
 
     fn page(&self) -> Result<Vec<(FolderId, OsString, SideFile)>, CatalogError> {
-        let mut statement = self.catalog.connection.prepare_cached(
-            "SELECT ours.id, ours.folder, ours.name, ours.size, ours.mtime_ns, ours.ctime_ns,
-                    ours.ino, ours.racy,
+        let another = |table: &str| {
+            let (volume, ino) = (format!("{table}.volume"), format!("{table}.ino"));
+            let copy = CopyColumns {
+                volume: &volume,
+                ino: &ino,
+            };
+            format!("{} IS NOT TRUE", copy.is(&OURS))
+        };
+        let mut statement = self.catalog.connection.prepare_cached(&format!(
+            "SELECT ours.id, ours.folder, ours.name, {}, ours.racy,
                     (sizes.size IS NOT NULL AND ours.unread)
                         OR (classes.size IS NOT NULL AND ours.unresolved),
                     ifnull(sizes.unread, 0) OR ifnull(classes.unresolved, 0), ours.rotten
                FROM temp.ours
-               LEFT JOIN temp.their_sizes AS sizes ON sizes.size = ours.size
-                    AND (sizes.ino IS NULL OR sizes.ino IS NOT ours.ino
-                         OR sizes.volume <> ours.volume)
+               LEFT JOIN temp.their_sizes AS sizes ON sizes.size = ours.size AND {}
                LEFT JOIN temp.their_classes AS classes
-                    ON classes.size = ours.size AND classes.probe = ours.probe
-                    AND (classes.ino IS NULL OR classes.ino IS NOT ours.ino
-                         OR classes.volume <> ours.volume)
+                    ON classes.size = ours.size AND classes.probe = ours.probe AND {}
               WHERE ours.id > ?1 ORDER BY ours.id LIMIT ?2",
-        )?;
+            state_of("ours"),
+            another("sizes"),
+            another("classes"),
+        ))?;
         let rows = statement.query_map(params![self.last_file, PAGE], |row| {
             let doubt = match (row.get(8)?, row.get(9)?) {
                 (true, _) => Some(Doubt::NotRead),
@@ -242,7 +255,7 @@ impl Sides {
             let file = SideFile {
                 id: row.get(0)?,
                 path: PathBuf::new(),
-                state: state(row, 3)?,
+                state: rows::state(row, 3)?,
                 racy: row.get(7)?,
                 is_rotten: row.get(10)?,
                 doubt,
@@ -261,27 +274,25 @@ impl Sides {
         limit: u32,
     ) -> Result<Vec<SideMatch>, CatalogError> {
         let found: Vec<(FolderId, OsString, SideMatch)> = {
-            let mut statement = self.catalog.connection.prepare_cached(
-                "SELECT theirs.id, theirs.folder, theirs.name, theirs.size, theirs.mtime_ns,
-                        theirs.ctime_ns, theirs.ino, theirs.racy, theirs.rotten
+            let mut statement = self.catalog.connection.prepare_cached(&format!(
+                "SELECT theirs.id, theirs.folder, theirs.name, {state}, theirs.racy, theirs.rotten
                    FROM temp.ours JOIN temp.theirs ON theirs.digest = ours.digest
                   WHERE ours.id = ?1 AND theirs.id > ?2
                   UNION
-                 SELECT theirs.id, theirs.folder, theirs.name, theirs.size, theirs.mtime_ns,
-                        theirs.ctime_ns, theirs.ino, 0, theirs.rotten
-                   FROM temp.ours JOIN temp.theirs
-                        ON theirs.ino = ours.ino AND theirs.volume = ours.volume
-                       AND theirs.size = ours.size AND theirs.mtime_ns = ours.mtime_ns
-                       AND theirs.ctime_ns = ours.ctime_ns
+                 SELECT theirs.id, theirs.folder, theirs.name, {state}, 0, theirs.rotten
+                   FROM temp.ours JOIN temp.theirs ON {same_copy} AND {same_state}
                   WHERE ours.id = ?1 AND theirs.id > ?2
                   ORDER BY 1 LIMIT ?3",
-            )?;
+                state = state_of("theirs"),
+                same_copy = THEIRS.is(&OURS),
+                same_state = same_state("theirs", "ours"),
+            ))?;
             let after = after.map_or(0, |last| last.id);
             let rows = statement.query_map(params![file.id, after, limit], |row| {
                 let found = SideMatch {
                     id: row.get(0)?,
                     path: PathBuf::new(),
-                    state: state(row, 3)?,
+                    state: rows::state(row, 3)?,
                     racy: row.get(7)?,
                     is_rotten: row.get(8)?,
                 };
@@ -334,16 +345,4 @@ impl Sides {
             false => path,
         })
     }
-}
-
-/// Size, mtime, ctime and inode from column `first` on.
-fn state(row: &Row<'_>, first: usize) -> rusqlite::Result<FileState> {
-    Ok(FileState {
-        size: unsigned(row.get(first)?),
-        mtime_ns: row.get(first + 1)?,
-        ctime_ns: row.get(first + 2)?,
-        ino: row
-            .get::<_, Option<i64>>(first + 3)?
-            .map(i64::cast_unsigned),
-    })
 }

@@ -7,8 +7,9 @@ use std::ffi::OsString;
 
 use rusqlite::{Connection, Transaction, params};
 
-use crate::catalog::runs::candidates::WorkName;
 use crate::catalog::runs::summary;
+use crate::catalog::runs::work::WorkName;
+use crate::catalog::store::terms::{COPY, CopyColumns};
 use crate::catalog::store::{CatalogError, ReadOnly, blob, rows};
 use crate::catalog::write::WriterHandle;
 use crate::model::{Digest, FileState, FolderId, Timestamp};
@@ -59,14 +60,21 @@ pub(crate) fn heal(
     if healed == 0 {
         return Ok(());
     }
+    const SOUND: CopyColumns<'_> = CopyColumns {
+        volume: "its.volume",
+        ino: "sound.ino",
+    };
     transaction.execute(
-        "DELETE FROM corrupted WHERE (folder, name) IN (
+        &format!(
+            "DELETE FROM corrupted WHERE (folder, name) IN (
              SELECT corrupted.folder, corrupted.name
                FROM corrupted JOIN files ON files.folder = corrupted.folder AND files.name = corrupted.name
                JOIN folders ON folders.id = files.folder
                JOIN files AS sound ON sound.folder = ?1 AND sound.name = ?2
                JOIN folders AS its ON its.id = sound.folder
-              WHERE files.ino = sound.ino AND folders.volume = its.volume)",
+              WHERE {})",
+            COPY.is(&SOUND)
+        ),
         params![folder.0, blob(name)],
     )?;
     summary::forget(transaction)
@@ -103,6 +111,10 @@ pub(crate) fn spread(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     if !any {
         return Ok(());
     }
+    const MARKED: CopyColumns<'_> = CopyColumns {
+        volume: "marked.volume",
+        ino: "marked.ino",
+    };
     transaction.execute(
         &format!(
             "INSERT INTO corrupted (folder, name, found_at, mtime_ns, ctime_ns, digest)
@@ -117,13 +129,13 @@ pub(crate) fn spread(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
              SELECT files.folder, files.name, marked.found_at, files.mtime_ns, files.ctime_ns,
                     files.digest
                FROM files JOIN folders ON folders.id = files.folder
-               JOIN marked ON marked.ino = files.ino AND marked.volume = folders.volume
-                    AND marked.mtime_ns = files.mtime_ns AND marked.ctime_ns = files.ctime_ns
+               JOIN marked ON {same_copy} AND marked.mtime_ns = files.mtime_ns AND marked.ctime_ns = files.ctime_ns
                     AND marked.digest = files.digest
               WHERE true
                  ON CONFLICT (folder, name) DO UPDATE SET
                     found_at = excluded.found_at, mtime_ns = excluded.mtime_ns,
-                    ctime_ns = excluded.ctime_ns, digest = excluded.digest"
+                    ctime_ns = excluded.ctime_ns, digest = excluded.digest",
+            same_copy = MARKED.is(&COPY)
         ),
         [],
     )?;

@@ -4,9 +4,10 @@ use rusqlite::{Connection, Row, ToSql, params};
 
 use super::AuditId;
 use crate::catalog::query::{Extent, FileFilter};
-use crate::catalog::runs::candidates::{WorkCopy, WorkName};
-use crate::catalog::store::{CatalogError, FolderPaths, Pages, ReadOnly, rows, unsigned};
-use crate::model::{Digest, FileState, FolderId, RootId, Timestamp, VolumeId};
+use crate::catalog::runs::work::{self, WorkCopy, WorkTable, two_counts};
+use crate::catalog::store::terms::READ_ORDER;
+use crate::catalog::store::{CatalogError, FolderPaths, Pages, ReadOnly, rows};
+use crate::model::{Digest, FolderId, RootId, Timestamp};
 
 /// A copy to read again.
 #[derive(Debug, Clone)]
@@ -39,7 +40,7 @@ pub struct AuditList {
     catalog: ReadOnly,
     paths: FolderPaths,
     filter: FileFilter,
-    rows: Pages<AuditRow>,
+    rows: Pages<AuditCopy>,
     /// Copies in all, and bytes in them, before names are filtered.
     pub copies: u64,
     /// Bytes in them.
@@ -50,13 +51,11 @@ pub struct AuditList {
     pub offline: u64,
 }
 
-struct AuditRow {
-    name: WorkName,
-    volume: VolumeId,
-    state: FileState,
-    digest: Option<Digest>,
-    racy: bool,
-}
+/// The names to read, with what their contents should be.
+const TO_AUDIT: WorkTable = WorkTable {
+    name: "to_audit",
+    columns: "digest, racy",
+};
 
 /// Live files below the places that an audit may read, with what earlier
 /// audits say about their present state. Empty ones have nothing to rot.
@@ -67,11 +66,6 @@ const IN_SCOPE: &str = "temp.places JOIN files ON files.folder = places.folder
         AND audits.mtime_ns = files.mtime_ns AND audits.ctime_ns = files.ctime_ns
    WHERE files.removed_in IS NULL AND files.size > 0 AND files.size BETWEEN ?1 AND ?2
      AND (files.digest IS NOT NULL OR ?3)";
-
-/// The rows to read, by page.
-const TO_AUDIT: &str =
-    "SELECT id, folder, name, volume, size, mtime_ns, ctime_ns, ino, digest, racy
-       FROM temp.to_audit WHERE id > ?1 ORDER BY id LIMIT ?2";
 
 /// True of a file that was audited before, as far as that matters now. One
 /// that could not be read since is tried, and told, again.
@@ -95,13 +89,13 @@ impl AuditList {
         let values = params![low, high, scope.baseline, run.0, before];
         collect(connection, values)?;
         let (skipped, offline) = count_left_out(connection, values)?;
-        let (copies, bytes) = count_copies(connection)?;
+        let (copies, bytes) = TO_AUDIT.copies(connection)?;
         connection.execute_batch("COMMIT")?;
         Ok(Self {
             catalog,
             paths: FolderPaths::default(),
             filter,
-            rows: Pages::new(TO_AUDIT, audit_row),
+            rows: Pages::new(TO_AUDIT.page(), audit_copy),
             copies,
             bytes,
             skipped,
@@ -114,34 +108,23 @@ impl AuditList {
     pub fn next_batch(&mut self, files: usize, bytes: u64) -> Result<Vec<AuditCopy>, CatalogError> {
         let mut batch: Vec<AuditCopy> = Vec::new();
         let mut size = 0;
-        while let Some(row) = self.rows.next(&self.catalog.connection)? {
+        while let Some(next) = self.rows.next(&self.catalog.connection)? {
             if let Some(last) = batch.last_mut()
-                && row.is_name_of(&last.copy)
+                && last.copy.is_same_file(&next.copy)
             {
-                last.copy.names.push(row.name);
+                last.copy.names.extend(next.copy.names);
                 continue;
             }
             if batch.len() >= files || size >= bytes {
-                self.rows.put_back(row);
+                self.rows.put_back(next);
                 break;
             }
-            let (folder, name) = &row.name;
-            if !self
-                .filter
-                .admits(&self.catalog, &mut self.paths, *folder, name)?
-            {
-                continue;
+            let (folder, name) = &next.copy.names[0];
+            let filter = &self.filter;
+            if filter.admits(&self.catalog, &mut self.paths, *folder, name)? {
+                size += next.copy.state.size;
+                batch.push(next);
             }
-            size += row.state.size;
-            batch.push(AuditCopy {
-                copy: WorkCopy {
-                    names: vec![row.name],
-                    state: row.state,
-                    volume: row.volume,
-                },
-                digest: row.digest,
-                racy: row.racy,
-            });
         }
         Ok(batch)
     }
@@ -150,13 +133,9 @@ impl AuditList {
 fn make_tables(connection: &Connection, online: &[RootId]) -> rusqlite::Result<()> {
     connection.execute_batch(
         "DROP TABLE IF EXISTS temp.audited_roots;
-         CREATE TEMP TABLE audited_roots (root INTEGER PRIMARY KEY);
-         DROP TABLE IF EXISTS temp.to_audit;
-         CREATE TEMP TABLE to_audit (
-             id INTEGER PRIMARY KEY, volume INTEGER, ino INTEGER, size INTEGER,
-             mtime_ns INTEGER, ctime_ns INTEGER, folder INTEGER, name BLOB, digest BLOB,
-             racy INTEGER);",
+         CREATE TEMP TABLE audited_roots (root INTEGER PRIMARY KEY);",
     )?;
+    TO_AUDIT.create(connection)?;
     for root in online {
         connection.execute("INSERT INTO temp.audited_roots VALUES (?1)", [root.0])?;
     }
@@ -166,12 +145,9 @@ fn make_tables(connection: &Connection, online: &[RootId]) -> rusqlite::Result<(
 /// Puts the names to read into their table, in the order of reading.
 fn collect(connection: &Connection, values: &[&dyn ToSql]) -> rusqlite::Result<()> {
     let sql = format!(
-        "INSERT INTO temp.to_audit (volume, ino, size, mtime_ns, ctime_ns, folder, name,
-                                    digest, racy)
-         SELECT folders.volume, files.ino, files.size, files.mtime_ns, files.ctime_ns,
-                files.folder, files.name, files.digest, files.racy
-           FROM {IN_SCOPE} AND online.root IS NOT NULL AND {DONE} IS NOT TRUE
-          ORDER BY folders.volume, files.ino, files.folder, files.name"
+        "{} FROM {IN_SCOPE} AND online.root IS NOT NULL AND {DONE} IS NOT TRUE
+          ORDER BY {READ_ORDER}",
+        TO_AUDIT.insert("files.digest, files.racy")
     );
     connection.execute(&sql, values).map(drop)
 }
@@ -186,37 +162,10 @@ fn count_left_out(connection: &Connection, values: &[&dyn ToSql]) -> rusqlite::R
     connection.query_row(&sql, values, two_counts)
 }
 
-/// The copies that were collected, and the bytes in them.
-fn count_copies(connection: &Connection) -> rusqlite::Result<(u64, u64)> {
-    connection.query_row(
-        "SELECT count(*), coalesce(sum(size), 0) FROM (
-             SELECT size FROM temp.to_audit GROUP BY volume, ifnull(ino, -id), size)",
-        [],
-        two_counts,
-    )
-}
-
-fn two_counts(row: &Row<'_>) -> rusqlite::Result<(u64, u64)> {
-    Ok((unsigned(row.get(0)?), unsigned(row.get(1)?)))
-}
-
-impl AuditRow {
-    fn is_name_of(&self, copy: &WorkCopy) -> bool {
-        self.state.ino.is_some() && self.volume == copy.volume && self.state == copy.state
-    }
-}
-
-fn audit_row(row: &Row<'_>) -> rusqlite::Result<AuditRow> {
-    Ok(AuditRow {
-        name: (FolderId(row.get(1)?), rows::name(row, 2)?),
-        volume: VolumeId(row.get(3)?),
-        state: FileState {
-            size: unsigned(row.get(4)?),
-            mtime_ns: row.get(5)?,
-            ctime_ns: row.get(6)?,
-            ino: row.get::<_, Option<i64>>(7)?.map(i64::cast_unsigned),
-        },
-        digest: rows::digest(row, 8)?,
-        racy: row.get(9)?,
+fn audit_copy(row: &Row<'_>) -> rusqlite::Result<AuditCopy> {
+    Ok(AuditCopy {
+        copy: work::work_copy(row)?,
+        digest: rows::digest(row, work::WIDTH)?,
+        racy: row.get(work::WIDTH + 1)?,
     })
 }

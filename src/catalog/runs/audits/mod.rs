@@ -15,8 +15,8 @@ pub use list::{AuditCopy, AuditList, AuditScope};
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use crate::catalog::query::Extent;
-use crate::catalog::runs::candidates::WorkName;
 use crate::catalog::runs::summary;
+use crate::catalog::runs::work::WorkName;
 use crate::catalog::store::{CatalogError, Exclusive, ReadOnly, blob, path_blob, unsigned};
 use crate::catalog::write::{Applier, FileOutcome, FileResult, Record, WriterHandle};
 use crate::model::{Digest, FileState, FolderId, Probe, ScanId, Timestamp};

@@ -4,6 +4,7 @@ use super::*;
 use crate::catalog::runs::NameRange;
 use crate::catalog::store::Exclusive;
 use crate::catalog::testing::{Bed, file};
+use crate::model::{FaultClass, Mode, ScanState, Stage, Step};
 
 /// A sound catalog with a removed folder and one of everything.
 fn sound() -> Bed {
@@ -301,4 +302,40 @@ fn names_that_lead_out_of_their_folder_are_refused() {
         let error = error.unwrap_err().to_string();
         assert!(error.contains("dupescan verify"), "{error}");
     }
+}
+
+/// Words come from enums alone: a class that somebody adds is never deleted.
+#[test]
+fn repair_deletes_no_word_that_the_program_writes() {
+    let bed = sound();
+    let count = |table| (table, bed.count(table));
+    let steps = Step::ALL.map(Step::name);
+    let classes = FaultClass::ALL.map(FaultClass::name);
+    for (number, (step, class)) in steps.iter().cycle().zip(classes.iter().cycle()).enumerate() {
+        if number == steps.len() * classes.len() {
+            break;
+        }
+        bed.sql(&format!(
+            "INSERT INTO faults VALUES (NULL, 1, (SELECT id FROM folders WHERE name = x'61'),
+                 CAST('{number}' AS BLOB), 1, '{step}', '{class}', 5, 1, 0, 0, 'm', 'h')"
+        ));
+    }
+    for state in ScanState::ALL {
+        for stage in Stage::ALL {
+            for mode in Mode::ALL.map(Mode::name).into_iter().chain([Mode::RETRY]) {
+                bed.sql(&format!(
+                    "INSERT INTO scans (root, state, stage, mode, algorithm, options, started_at,
+                                        updated_at, finished_at)
+                     VALUES (1, '{}', '{}', '{mode}', 'sha256', '', 0, 0, 0)",
+                    state.name(),
+                    stage.name()
+                ));
+            }
+        }
+    }
+    let before = [count("faults"), count("scans")];
+    assert_eq!(before[0].1, 30);
+    bed.open().repair().unwrap();
+    assert_eq!([count("faults"), count("scans")], before);
+    assert_eq!(sentences(&bed), [""; 0]);
 }

@@ -35,8 +35,8 @@ impl<'t> Applier<'t> {
     ) -> rusqlite::Result<Self> {
         Ok(Self {
             transaction,
-            insert_file: transaction.prepare_cached(listing::INSERT_FILE)?,
-            update_file: transaction.prepare_cached(listing::UPDATE_FILE)?,
+            insert_file: transaction.prepare_cached(&listing::INSERT_FILE)?,
+            update_file: transaction.prepare_cached(&listing::UPDATE_FILE)?,
             learned: results::Statements::new(transaction)?,
             has_faults: transaction
                 .prepare_cached("SELECT EXISTS (SELECT 1 FROM faults)")?

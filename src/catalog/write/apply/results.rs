@@ -5,28 +5,11 @@ use rusqlite::{CachedStatement, Connection, params};
 
 use super::Applier;
 use crate::catalog::LARGE;
+use crate::catalog::store::terms::{self, STILL_IN_STATE};
 use crate::catalog::store::{blob, signed};
 use crate::catalog::write::records::{FileOutcome, FileResult, Record};
 use crate::catalog::write::{hash_states, signature};
 use crate::model::{FolderId, RootId, ScanId};
-
-/// What is learned is stored by compare-and-set: only on a row that is still in
-/// the state it was learned from.
-macro_rules! store {
-    ($columns:literal) => {
-        concat!(
-            "UPDATE files SET ",
-            $columns,
-            " WHERE folder = ?1 AND name = ?2 AND size = ?3 AND mtime_ns = ?4
-                AND ctime_ns = ?5 AND ino IS ?6"
-        )
-    };
-}
-
-const PROBED: &str = store!("probe = ?7, racy = racy | ?8");
-const DIGESTED: &str =
-    store!("digest = ?7, compared = ?8, racy = racy | ?9, hashed_in = ?10, settled_in = NULL");
-const SETTLED: &str = store!("settled_in = ?7, racy = racy | ?8");
 
 /// The statements that results need, held for a whole batch.
 pub(crate) struct Statements<'t> {
@@ -37,10 +20,19 @@ pub(crate) struct Statements<'t> {
 
 impl<'t> Statements<'t> {
     pub(crate) fn new(connection: &'t Connection) -> rusqlite::Result<Self> {
+        // By compare-and-set: only on a row that is still in the state that
+        // something was learned of.
+        let store = |columns: &str| {
+            connection.prepare_cached(&format!(
+                "UPDATE files SET {columns} WHERE {STILL_IN_STATE}"
+            ))
+        };
         Ok(Self {
-            probed: connection.prepare_cached(PROBED)?,
-            digested: connection.prepare_cached(DIGESTED)?,
-            settled: connection.prepare_cached(SETTLED)?,
+            probed: store("probe = ?7, racy = racy | ?8")?,
+            digested: store(
+                "digest = ?7, compared = ?8, racy = racy | ?9, hashed_in = ?10, settled_in = NULL",
+            )?,
+            settled: store("settled_in = ?7, racy = racy | ?8")?,
         })
     }
 }
@@ -163,14 +155,12 @@ impl Applier<'_> {
         let state = &result.state;
         let changed = self
             .transaction
-            .prepare_cached(
+            .prepare_cached(&format!(
                 "UPDATE files SET size = ?7, allocated = ?8, mtime_ns = ?9, ctime_ns = ?10,
-                        ino = CASE WHEN ino IS NULL THEN NULL ELSE ?11 END, nlink = ?12,
-                        probe = NULL, digest = NULL, compared = NULL, settled_in = NULL,
-                        hashed_in = NULL, racy = 0
-                 WHERE folder = ?1 AND name = ?2 AND size = ?3 AND mtime_ns = ?4
-                   AND ctime_ns = ?5 AND ino IS ?6 AND removed_in IS NULL",
-            )?
+                        ino = CASE WHEN ino IS NULL THEN NULL ELSE ?11 END, nlink = ?12, {}
+                  WHERE {STILL_IN_STATE} AND removed_in IS NULL",
+                terms::forget_content()
+            ))?
             .execute(params![
                 folder.0,
                 name,

@@ -1,0 +1,127 @@
+//! What statements mean by the words they share: a copy, an unread or
+//! unresolved file, its state, what is known of its content, and the order of
+//! reading. A statement that spells one of these out again will drift from it.
+
+/// True of a file of which only the metadata is known.
+pub(crate) const UNREAD: &str = "(files.digest IS NULL AND files.probe IS NULL)";
+
+/// True of a file that may equal another one of its size and probe.
+pub(crate) const UNRESOLVED: &str = "(files.digest IS NULL AND files.settled_in IS NULL)";
+
+/// The order in which the files of a volume are read: by inode, which comes
+/// close to their order on a disk. `WorkCopy::read_order` says the same in Rust.
+pub(crate) const READ_ORDER: &str = "folders.volume, files.ino, files.folder, files.name";
+
+/// The columns of a file's state, in the order in which they are read and bound.
+pub(crate) const STATE: [&str; 4] = ["size", "mtime_ns", "ctime_ns", "ino"];
+
+/// The columns of a file's state in `table`.
+pub(crate) fn state_of(table: &str) -> String {
+    STATE.map(|column| format!("{table}.{column}")).join(", ")
+}
+
+/// True of two rows that describe a file in the same state.
+pub(crate) fn same_state(one: &str, other: &str) -> String {
+    STATE
+        .map(|column| format!("{one}.{column} IS {other}.{column}"))
+        .join(" AND ")
+}
+
+/// True of the row of the file with folder ?1 and name ?2 while it is in the
+/// state ?3 to ?6.
+pub(crate) const STILL_IN_STATE: &str =
+    "folder = ?1 AND name = ?2 AND size = ?3 AND mtime_ns = ?4 AND ctime_ns = ?5 AND ino IS ?6";
+
+/// The columns of `files` that say what is known of a content, and what they
+/// hold when nothing is.
+const CONTENT: [(&str, &str); 6] = [
+    ("probe", "NULL"),
+    ("digest", "NULL"),
+    ("compared", "NULL"),
+    ("settled_in", "NULL"),
+    ("hashed_in", "NULL"),
+    ("racy", "0"),
+];
+
+/// Forgets the digest, and what is known only with it.
+pub(crate) const FORGET_DIGEST: &str = "digest = NULL, compared = NULL, hashed_in = NULL";
+
+/// Forgets what is known of a content: assignments for an UPDATE of `files`.
+pub(crate) fn forget_content() -> String {
+    CONTENT
+        .map(|(column, nothing)| format!("{column} = {nothing}"))
+        .join(", ")
+}
+
+/// Takes over what another row knows of a content.
+pub(crate) fn take_content(from: &str) -> String {
+    CONTENT
+        .map(|(column, _)| format!("{column} = {from}.{column}"))
+        .join(", ")
+}
+
+/// What is known of a content, as columns of `files`.
+pub(crate) fn content() -> String {
+    CONTENT
+        .map(|(column, _)| format!("files.{column} AS {column}"))
+        .join(", ")
+}
+
+/// The columns that tell copies apart. A copy is one (volume, inode), and every
+/// path where inode numbers are not stable (NULL).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CopyColumns<'a> {
+    pub(crate) volume: &'a str,
+    pub(crate) ino: &'a str,
+}
+
+/// The copy of a row of `files` joined with its folder.
+pub(crate) const COPY: CopyColumns<'_> = CopyColumns {
+    volume: "folders.volume",
+    ino: "files.ino",
+};
+
+impl CopyColumns<'_> {
+    /// True of a group that holds more than one copy. `rows` counts its rows.
+    pub(crate) fn several(&self, rows: &str) -> String {
+        let Self { volume, ino } = self;
+        format!(
+            "({rows} > 1 AND (count({ino}) < {rows} OR min({ino}) <> max({ino})
+              OR min({volume}) <> max({volume})))"
+        )
+    }
+
+    /// The volume and the inode of a group that is one copy; NULL otherwise.
+    pub(crate) fn only(&self) -> String {
+        let several = self.several("count(*)");
+        let Self { volume, ino } = self;
+        format!(
+            "CASE WHEN NOT {several} THEN min({volume}) END,
+             CASE WHEN NOT {several} THEN min({ino}) END"
+        )
+    }
+
+    /// True of two rows that are names of one copy.
+    pub(crate) fn is(&self, other: &CopyColumns<'_>) -> String {
+        format!(
+            "({} = {} AND {} = {})",
+            self.ino, other.ino, self.volume, other.volume
+        )
+    }
+
+    /// What to group rows by so that each group is a copy. `row` are the
+    /// columns that tell rows apart.
+    pub(crate) fn key(&self, row: &[&str]) -> String {
+        let Self { volume, ino } = self;
+        let own = row
+            .iter()
+            .map(|column| format!(", CASE WHEN {ino} IS NULL THEN {column} END"));
+        format!("{volume}, {ino}{}", own.collect::<String>())
+    }
+}
+
+/// True of a group of rows of `files`, joined with their folders, that are more
+/// than one copy.
+pub(crate) fn several_copies() -> String {
+    COPY.several("count(*)")
+}
