@@ -24,7 +24,8 @@ use dupescan::catalog::{
     NewFolder, NewScan, PartListing, Record, VolumeRow, Writer, WriterHandle,
 };
 use dupescan::model::{
-    Algorithm, Digest, FileMeta, FileState, FolderId, RootId, ScanId, Summary, VolumeId,
+    Algorithm, Digest, FileMeta, FileState, FolderId, RootId, ScanId, ScanOptions, Summary,
+    VolumeId,
 };
 
 /// A generator whose numbers are the same everywhere (splitmix64).
@@ -186,7 +187,7 @@ fn fill(path: &Path, kind: &str, folders: u64) -> Result<u64, CatalogError> {
         subpath: Path::new(""),
         mode: "all",
         algorithm: Algorithm::Sha256,
-        options: "{}",
+        options: &ScanOptions::default(),
     })?;
     let writer = Writer::start(catalog, 10_000, Duration::from_millis(250))?;
     let mut run = Scan {

@@ -10,7 +10,7 @@ use dupescan::catalog::{
     CatalogError, Exclusive, FileChange, FolderListing, GroupFilter, GroupList, ListingCounts,
     NewFolder, NewScan, PartListing, ReadOnly, Record, VolumeRow, Writer,
 };
-use dupescan::model::{Algorithm, FileMeta, FolderId, Timestamp};
+use dupescan::model::{Algorithm, FileMeta, FolderId, ScanOptions, Timestamp};
 use dupescan::report::{Format, Header, Style, renderer};
 
 use crate::setup::Setup;
@@ -49,7 +49,7 @@ fn write_rows(path: &Path) -> Result<(), CatalogError> {
         subpath: Path::new(""),
         mode: "all",
         algorithm: Algorithm::Sha256,
-        options: "{}",
+        options: &ScanOptions::default(),
     })?;
     let writer = Writer::start(catalog, 1_000, Duration::from_millis(250))?;
     let handle = writer.handle();

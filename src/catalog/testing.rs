@@ -18,8 +18,8 @@ use super::write::{
     Record, Writer, WriterHandle,
 };
 use crate::model::{
-    Algorithm, Digest, FileMeta, FileState, FolderId, Probe, RootId, ScanId, Summary, Totals,
-    VolumeId,
+    Algorithm, Digest, FileMeta, FileState, FolderId, Probe, RootId, ScanId, ScanOptions, Summary,
+    Totals, VolumeId,
 };
 
 /// A file to catalogue.
@@ -247,7 +247,7 @@ impl Run {
                 subpath: Path::new(""),
                 mode: "all",
                 algorithm: Algorithm::Sha256,
-                options: "{}",
+                options: &ScanOptions::default(),
             })
             .unwrap();
         let writer = Writer::start(catalog, 1000, Duration::from_millis(250)).unwrap();

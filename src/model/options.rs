@@ -49,7 +49,7 @@ pub enum IoMode {
 
 /// Everything that shapes one scan.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct ScanOptions {
     /// Which stages run.
     pub mode: Mode,
@@ -78,7 +78,7 @@ pub struct ScanOptions {
 /// The options that decide which names a scan sees. A resumed scan goes on
 /// with its list only when these are the same.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct ListingOptions {
     /// Follow symbolic links.
     pub follow_links: bool,
@@ -94,4 +94,68 @@ pub struct ListingOptions {
     pub no_hidden: bool,
     /// Levels below the root to descend; 0 lists the root's own files only.
     pub max_depth: Option<u32>,
+}
+
+impl ListingOptions {
+    /// Whether a scan with these options may have skipped files that are there.
+    /// Destructured, so that a new option does not compile until this is decided.
+    pub fn may_hide_files(&self) -> bool {
+        let Self {
+            // What a link leads to has a path of its own.
+            follow_links: _,
+            one_file_system,
+            include,
+            exclude,
+            gitignore,
+            no_hidden,
+            max_depth,
+        } = self;
+        *one_file_system
+            || *gitignore
+            || *no_hidden
+            || max_depth.is_some()
+            || !include.is_empty()
+            || !exclude.is_empty()
+    }
+}
+
+impl ScanOptions {
+    /// The options as the catalog stores them.
+    pub(crate) fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("plain options always serialise")
+    }
+
+    /// The options that the catalog stored; `None` where they cannot be read or
+    /// hold something that this program does not know, such as a newer filter.
+    pub(crate) fn from_json(json: &str) -> Option<Self> {
+        serde_json::from_str(json).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_stored_and_read_again() {
+        let options = ScanOptions {
+            mode: Mode::Folders,
+            min_size: Some(7),
+            listing: ListingOptions {
+                exclude: vec!["*.tmp".to_owned()],
+                ..ListingOptions::default()
+            },
+            ..ScanOptions::default()
+        };
+        assert_eq!(ScanOptions::from_json(&options.to_json()), Some(options));
+        let nothing = ScanOptions::from_json("{}");
+        assert_eq!(nothing, Some(ScanOptions::default()));
+    }
+
+    #[test]
+    fn what_is_unknown_cannot_be_read() {
+        for json in ["", "{", r#"{"filter": 1}"#, r#"{"listing": {"only": 1}}"#] {
+            assert_eq!(ScanOptions::from_json(json), None, "{json}");
+        }
+    }
 }

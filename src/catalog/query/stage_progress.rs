@@ -7,7 +7,7 @@ use crate::catalog::LARGE;
 use crate::catalog::runs::ScanRow;
 use crate::catalog::store::terms::{UNREAD, UNRESOLVED, same_state, several_copies};
 use crate::catalog::store::{CatalogError, ReadOnly, signed, unsigned};
-use crate::model::Stage;
+use crate::model::{Mode, Stage};
 
 /// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +54,18 @@ pub struct Wanted {
     pub hash_all: bool,
 }
 
+impl Wanted {
+    /// What a scan reads by its options.
+    pub fn by(scan: &ScanRow) -> Self {
+        let options = scan.options.as_ref();
+        Self {
+            min_size: options.and_then(|options| options.min_size),
+            max_size: options.and_then(|options| options.max_size),
+            hash_all: options.is_some_and(|options| options.hash_all),
+        }
+    }
+}
+
 impl ReadOnly {
     /// How much of its stage a scan has done; `None` where that cannot be told
     /// from the catalog: when it adds up, for a retry of single paths, and
@@ -63,7 +75,7 @@ impl ReadOnly {
     /// whole catalog, and so do their figures; they take a pass over all file
     /// rows.
     pub fn share(&self, scan: &ScanRow, wanted: &Wanted) -> Result<Option<Share>, CatalogError> {
-        if scan.mode == "retry" {
+        if scan.mode == Mode::RETRY {
             return Ok(None);
         }
         let (unit, (done, total)) = match scan.stage {

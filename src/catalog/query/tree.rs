@@ -173,13 +173,6 @@ impl ReadOnly {
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
-
-    /// The options of every scan, as JSON.
-    pub fn scan_options(&self) -> Result<Vec<(ScanId, String)>, CatalogError> {
-        let mut statement = self.connection.prepare("SELECT id, options FROM scans")?;
-        let rows = statement.query_map([], |row| Ok((ScanId(row.get(0)?), row.get(1)?)))?;
-        Ok(rows.collect::<Result<_, _>>()?)
-    }
 }
 
 /// A row as it lies in SQLite's page: nothing is copied. Of the content of a

@@ -1,13 +1,17 @@
 //! The rows of `scans`: one run over one root, with its stage, options and
 //! counters.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::catalog::store::{CatalogError, ReadOnly, path_blob, rows, signed, unsigned};
 use crate::catalog::write::ListingCounts;
-use crate::model::{Algorithm, AsOf, RootId, ScanId, ScanState, Stage, Timestamp, Totals};
+use crate::model::{
+    Algorithm, AsOf, ListingOptions, Mode, RootId, ScanId, ScanOptions, ScanState, Stage,
+    Timestamp, Totals,
+};
 
 /// A scan to be started.
 #[derive(Debug)]
@@ -20,8 +24,8 @@ pub struct NewScan<'a> {
     pub mode: &'a str,
     /// The digest algorithm.
     pub algorithm: Algorithm,
-    /// The options as JSON.
-    pub options: &'a str,
+    /// The options.
+    pub options: &'a ScanOptions,
 }
 
 /// A scan as the catalog knows it.
@@ -39,8 +43,8 @@ pub struct ScanRow {
     pub stage: Stage,
     /// `all`, `folders`, `files` or `retry`.
     pub mode: String,
-    /// The options as JSON.
-    pub options: String,
+    /// The options; `None` where they cannot be read.
+    pub options: Option<ScanOptions>,
     /// What it counted.
     pub counters: ScanCounters,
     /// The groups in the whole catalog when it ended.
@@ -165,7 +169,7 @@ fn scan_row(row: &Row<'_>) -> rusqlite::Result<ScanRow> {
         state: rows::word(row, 3, ScanState::parse)?,
         stage: rows::word(row, 4, Stage::parse)?,
         mode: row.get(5)?,
-        options: row.get(6)?,
+        options: options(row, 6)?,
         counters: ScanCounters {
             folders: count(7)?,
             files: count(8)?,
@@ -199,7 +203,7 @@ pub(crate) fn begin(connection: &Connection, scan: &NewScan<'_>) -> rusqlite::Re
             path_blob(scan.subpath),
             scan.mode,
             scan.algorithm.name(),
-            scan.options,
+            scan.options.to_json(),
             now
         ],
     )?;
@@ -260,21 +264,29 @@ pub(crate) fn set_totals(
     Ok(())
 }
 
+/// Column `index` as options.
+fn options(row: &Row<'_>, index: usize) -> rusqlite::Result<Option<ScanOptions>> {
+    Ok(ScanOptions::from_json(row.get_ref(index)?.as_str()?))
+}
+
+impl ScanRow {
+    /// Whether it ended after reading every file of its root again.
+    fn has_read_all_again(&self) -> bool {
+        let is_whole = self.subpath.as_os_str().is_empty() && self.mode == Mode::All.name();
+        let rehashes = self.options.as_ref().is_some_and(|it| it.rehash);
+        self.state == ScanState::Complete && is_whole && rehashes
+    }
+}
+
 impl ReadOnly {
     /// Whether a root was scanned with `--ignore-ctime` since all of it was
     /// last read again: a digest may belong to an older state of its file.
     pub fn has_ignored_ctime(&self, root: RootId) -> Result<bool, CatalogError> {
-        Ok(self.connection.query_row(
-            r#"SELECT EXISTS (
-                   SELECT 1 FROM scans
-                    WHERE root = ?1 AND options LIKE '%"ignore_ctime":true%'
-                      AND id > (SELECT coalesce(max(id), 0) FROM scans
-                                 WHERE root = ?1 AND state = 'complete' AND subpath = x''
-                                   AND mode = 'all' AND options LIKE '%"rehash":true%'
-                                   AND options LIKE '%"ignore_ctime":false%'))"#,
-            [root.0],
-            |row| row.get(0),
-        )?)
+        let scans = self.scans_where(&format!("root = {root} ORDER BY id"))?;
+        Ok(scans.iter().fold(false, |has_ignored, scan| {
+            let ignores = scan.options.as_ref().is_none_or(|it| it.ignore_ctime);
+            ignores || (has_ignored && !scan.has_read_all_again())
+        }))
     }
 
     /// The scan with this number.
@@ -312,17 +324,27 @@ impl ReadOnly {
         Ok(self.scans_where(&condition)?.pop())
     }
 
-    /// The options of a root's newest scan, as JSON.
-    pub fn last_options(&self, root: RootId) -> Result<Option<String>, CatalogError> {
-        Ok(self
-            .connection
-            .query_row(
-                "SELECT options FROM scans WHERE root = ?1 AND mode <> 'retry'
-                  ORDER BY id DESC LIMIT 1",
-                [root.0],
-                |row| row.get(0),
-            )
-            .optional()?)
+    /// The options of a root's newest scan, where they can be read.
+    pub fn last_options(&self, root: RootId) -> Result<Option<ScanOptions>, CatalogError> {
+        let condition = format!(
+            "root = {root} AND mode <> '{}' ORDER BY id DESC LIMIT 1",
+            Mode::RETRY
+        );
+        let newest = self.scans_where(&condition)?.pop();
+        Ok(newest.and_then(|scan| scan.options))
+    }
+
+    /// The scans that listed everything that was there.
+    pub fn scans_without_filters(
+        &self,
+        may_hide: impl Fn(&ListingOptions) -> bool,
+    ) -> Result<HashSet<ScanId>, CatalogError> {
+        let scans = self.scans_where("true")?.into_iter();
+        let is_open = |scan: &ScanRow| {
+            let options = scan.options.as_ref();
+            options.is_some_and(|options| !may_hide(&options.listing))
+        };
+        Ok(scans.filter(is_open).map(|scan| scan.id).collect())
     }
 
     /// Up to which scan the catalog's answers hold; `None` before the first.

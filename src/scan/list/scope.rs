@@ -32,11 +32,7 @@ impl Scope {
             exclude: Globs::new(&options.exclude)?,
             no_hidden: options.no_hidden,
             max_depth: options.max_depth,
-            is_open: options.include.is_empty()
-                && options.exclude.is_empty()
-                && !options.gitignore
-                && !options.no_hidden
-                && options.max_depth.is_none(),
+            is_open: !options.may_hide_files(),
         })
     }
 

@@ -113,7 +113,10 @@ impl Plan {
         notify: &mut dyn FnMut(Notice),
     ) -> Result<Self, ScanError> {
         catalog.mark_orphans()?;
-        let options = scans.first().and_then(stored_options).unwrap_or_default();
+        let options = scans
+            .first()
+            .and_then(|scan| scan.options.clone())
+            .unwrap_or_default();
         let request = Request::again(options);
         let volumes = VolumeTable::new();
         let known = catalog.roots()?;
@@ -164,17 +167,14 @@ impl Plan {
         let options = ScanOptions {
             mode: Mode::All,
             rehash: false,
-            ..reader
-                .last_options(root.id)?
-                .and_then(|json| serde_json::from_str(&json).ok())
-                .unwrap_or_default()
+            ..reader.last_options(root.id)?.unwrap_or_default()
         };
         let scan = catalog.begin_scan(&NewScan {
             root: root.id,
             subpath: Path::new(""),
             mode: Mode::RETRY,
             algorithm: reader.algorithm()?,
-            options: &to_json(&options),
+            options: &options,
         })?;
         // Entries that could not be examined are found by listing their folder.
         let mut folders: Vec<FolderId> = faults
@@ -408,14 +408,14 @@ impl Start<'_> {
             subpath: &self.placement.subpath,
             mode: request.options.mode.name(),
             algorithm: self.algorithm,
-            options: &to_json(&request.options),
+            options: &request.options,
         })?)
     }
 }
 
 /// Why an unfinished scan is not gone on with, if so.
 fn afresh_reason(request: &Request, scan: &ScanRow) -> Option<&'static str> {
-    let Some(before) = stored_options(scan) else {
+    let Some(before) = &scan.options else {
         return Some("its options are unreadable");
     };
     if request.restart {
@@ -430,12 +430,4 @@ fn afresh_reason(request: &Request, scan: &ScanRow) -> Option<&'static str> {
     } else {
         None
     }
-}
-
-fn stored_options(scan: &ScanRow) -> Option<ScanOptions> {
-    serde_json::from_str(&scan.options).ok()
-}
-
-fn to_json(options: &ScanOptions) -> String {
-    serde_json::to_string(options).expect("plain options always serialise")
 }

@@ -329,6 +329,46 @@ fn filters_forbid_the_promise() {
         .says("A was scanned with filters");
 }
 
+/// Every option that can hide files, on either side.
+#[test]
+fn each_filter_forbids_the_promise() {
+    let env = scanned(equal());
+    for filter in [
+        "--one-file-system",
+        "--include *",
+        "--exclude *.tmp",
+        "--gitignore",
+        "--no-hidden",
+        "--max-depth 9",
+    ] {
+        for side in ["a", "b"] {
+            env.run(&format!("scan {side} {filter}")).ok();
+            let run = env.run("diff a b").code(1);
+            run.says(&format!("{} was scanned with", side.to_uppercase()))
+                .keeps_quiet_about("safe to wipe");
+            env.run(&format!("scan {side}")).ok();
+            env.run("diff a b").ok().says("safe to wipe A");
+        }
+    }
+}
+
+#[test]
+fn options_that_cannot_be_read_forbid_the_promise() {
+    let env = scanned(equal());
+    let db = rusqlite::Connection::open(env.db()).unwrap();
+    for options in ["", r#"{"newer":1}"#, r#"{"listing":{"newer":1}}"#] {
+        db.execute("UPDATE scans SET options = ?1 WHERE id = 2", [options])
+            .unwrap();
+        env.run("diff a b")
+            .code(1)
+            .says("how B was scanned")
+            .keeps_quiet_about("safe to wipe");
+        let folders = env.run("folders --format json").ok().json();
+        let filtered = &folders["totals"]["undetermined"]["filtered"];
+        assert_ne!(*filtered, 0, "{options}");
+    }
+}
+
 #[test]
 fn an_unfinished_scan_forbids_the_promise() {
     let env = scanned(equal());

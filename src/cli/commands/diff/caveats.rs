@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::Place;
 use crate::catalog::{CatalogError, Listing, ReadOnly, RootRow, Sides};
 use crate::cli::session::Context;
-use crate::model::{AsOf, ScanOptions, escape};
+use crate::model::{AsOf, escape};
 use crate::platform::Dir;
 use crate::report::text::{counted, timestamp};
 
@@ -118,10 +118,9 @@ impl Standing {
             ));
         }
         for scan in &listing.scans {
-            let options = catalog.scan(*scan)?.map(|scan| scan.options);
-            let options = options.and_then(|json| serde_json::from_str::<ScanOptions>(&json).ok());
+            let options = catalog.scan(*scan)?.and_then(|scan| scan.options);
             match options {
-                Some(options) if !is_filtered(&options) => {}
+                Some(options) if !options.listing.may_hide_files() => {}
                 Some(_) => self.object(&format!("{letter} was scanned with filters (scan {scan})")),
                 None => self.object(&format!("unknown how {letter} was scanned (scan {scan})")),
             }
@@ -142,17 +141,6 @@ fn side(catalog: &ReadOnly, place: &Place, listing: &Listing) -> Result<Side, Ca
             finished: scan.finished,
         }),
     })
-}
-
-/// Whether a scan may have skipped files.
-fn is_filtered(options: &ScanOptions) -> bool {
-    let listing = &options.listing;
-    listing.one_file_system
-        || listing.gitignore
-        || listing.no_hidden
-        || listing.max_depth.is_some()
-        || !listing.include.is_empty()
-        || !listing.exclude.is_empty()
 }
 
 fn lies_in(file: &Path, folder: &Path) -> bool {

@@ -9,7 +9,7 @@ use crate::catalog::{CatalogError, FolderPaths, ReadOnly, RootRow, TreeFolder, h
 use crate::cli::args::{FoldersArgs, excluded};
 use crate::cli::session::Context;
 use crate::folders::{FileFact, FolderFact, Forest, ForestBuilder, Gaps};
-use crate::model::{FolderId, Globs, ListingOptions, ScanId, ScanOptions};
+use crate::model::{FolderId, Globs, ScanId};
 
 /// Which files are compared.
 pub(crate) struct Filter {
@@ -134,9 +134,9 @@ fn folder_facts(
     admission: &mut Admission<'_>,
     args: &FoldersArgs,
 ) -> Result<Vec<FolderFact>, CatalogError> {
-    let filtered = match args.as_scanned {
-        true => HashSet::new(),
-        false => filtered_scans(catalog, &args.exclude)?,
+    let complete = match args.as_scanned {
+        true => None,
+        false => Some(complete_scans(catalog, &args.exclude)?),
     };
     let mut facts = Vec::new();
     for folder in catalog.tree_folders()? {
@@ -144,10 +144,12 @@ fn folder_facts(
         if !folder.is_current && admission.admits(folder.id, Path::new(""), None)? {
             gaps |= Gaps::UNLISTED;
         }
-        if folder
-            .listed_in
-            .is_some_and(|scan| filtered.contains(&scan))
-        {
+        let may_miss = |scan| {
+            complete
+                .as_ref()
+                .is_some_and(|complete| !complete.contains(&scan))
+        };
+        if folder.listed_in.is_some_and(may_miss) {
             gaps |= Gaps::FILTERED;
         }
         facts.push(FolderFact {
@@ -168,24 +170,13 @@ fn name(folder: TreeFolder, roots: &[RootRow]) -> std::ffi::OsString {
     root.map_or(folder.name, |root| root.path.clone().into_os_string())
 }
 
-/// The scans whose filters may have skipped something that this question does
-/// not skip as well.
-fn filtered_scans(catalog: &ReadOnly, exclude: &[String]) -> Result<HashSet<ScanId>, CatalogError> {
-    let may_miss = |options: &ListingOptions| {
-        !options.include.is_empty()
-            || options.exclude.iter().any(|glob| !exclude.contains(glob))
-            || options.gitignore
-            || options.no_hidden
-            || options.max_depth.is_some()
-    };
-    let scans = catalog.scan_options()?.into_iter();
-    Ok(scans
-        .filter(|(_, json)| {
-            let options: ScanOptions = serde_json::from_str(json).unwrap_or_default();
-            may_miss(&options.listing)
-        })
-        .map(|(scan, _)| scan)
-        .collect())
+/// The scans that skipped nothing but what is excluded now as well.
+fn complete_scans(catalog: &ReadOnly, exclude: &[String]) -> Result<HashSet<ScanId>, CatalogError> {
+    catalog.scans_without_filters(|listing| {
+        let mut others = listing.clone();
+        others.exclude.retain(|glob| !exclude.contains(glob));
+        others.may_hide_files()
+    })
 }
 
 /// An error of the catalog with its path.

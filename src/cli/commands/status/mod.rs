@@ -12,7 +12,7 @@ use crate::catalog::{
 use crate::cli::args::{ListFormat, StatusArgs};
 use crate::cli::session::Context;
 use crate::cli::terminal::{Exit, output};
-use crate::model::{Algorithm, ScanOptions, Stage, Timestamp};
+use crate::model::{Algorithm, Stage, Timestamp};
 use crate::platform::VolumeTable;
 use crate::scan::online_state;
 
@@ -142,12 +142,7 @@ struct Shares(Vec<(Stage, Wanted, Share)>);
 
 impl Shares {
     fn of(&mut self, catalog: &ReadOnly, scan: &ScanRow) -> Result<Option<Share>, CatalogError> {
-        let options: ScanOptions = serde_json::from_str(&scan.options).unwrap_or_default();
-        let wanted = Wanted {
-            min_size: options.min_size,
-            max_size: options.max_size,
-            hash_all: options.hash_all,
-        };
+        let wanted = Wanted::by(scan);
         let is_same = |known: &&(Stage, Wanted, _)| (known.0, known.1) == (scan.stage, wanted);
         // Listing is a scan's own.
         let known = self.0.iter().find(is_same);
