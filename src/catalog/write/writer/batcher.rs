@@ -12,7 +12,7 @@ use crate::catalog::query::RunningCount;
 use crate::catalog::store::{CatalogError, Wal};
 use crate::catalog::write::apply::Applier;
 use crate::catalog::write::backlog::Backlog;
-use crate::catalog::write::records::{FileOutcome, Record};
+use crate::catalog::write::records::Record;
 
 /// Results that a transaction should hold for each page of the catalog. Rows of
 /// listings follow each other, but results lie scattered: a few thousand of them
@@ -22,10 +22,6 @@ const RESULTS_PER_PAGE: usize = 16;
 /// The most that are held, in batches of rows: they take memory, and a stop waits
 /// until they are written.
 const MOST_BATCHES: usize = 12;
-/// So many results are a rush, and may wait longer for more: what comes so fast
-/// is soon learned again, if it is lost.
-const RUSH: usize = 5_000;
-const PATIENCE_IN_A_RUSH: Duration = Duration::from_millis(750);
 /// With synchronous=NORMAL only a checkpoint makes commits survive a power
 /// cut. With the time that a checkpoint itself takes on a busy disk, less than
 /// 10 s of work can be lost to one.
@@ -50,8 +46,6 @@ pub(crate) struct Batcher {
     rows: usize,
     results: usize,
     oldest: Option<Instant>,
-    /// Whether it says how far large files came: nobody likes to read those again.
-    is_urgent: bool,
     /// Pages of the catalog after the last commit.
     pages: usize,
     wal: Wal,
@@ -59,8 +53,8 @@ pub(crate) struct Batcher {
     count: Option<RunningCount>,
     busy: Arc<BusyTime>,
     backlog: Arc<Backlog>,
-    /// Whether the last message was a record, so that more will follow.
-    is_rush: bool,
+    /// Whether the last message was a record, so that more will follow soon.
+    expects_more: bool,
 }
 
 impl Batcher {
@@ -82,13 +76,12 @@ impl Batcher {
             rows: 0,
             results: 0,
             oldest: None,
-            is_urgent: false,
             pages: 0,
             wal: Wal::new(CHECKPOINT),
             count,
             busy,
             backlog,
-            is_rush: false,
+            expects_more: false,
         }
     }
 
@@ -100,7 +93,7 @@ impl Batcher {
                 break;
             }
             let began = Instant::now();
-            self.is_rush = matches!(message, Message::Record(_));
+            self.expects_more = matches!(message, Message::Record(_));
             self.handle(message)?;
             self.busy.add_since(began);
         }
@@ -143,9 +136,9 @@ impl Batcher {
     /// `None` when there are no more.
     fn next(&mut self, messages: &Receiver<Message>) -> Result<Option<Message>, CatalogError> {
         loop {
-            if self.is_rush && messages.is_empty() {
+            if self.expects_more && messages.is_empty() {
                 std::thread::sleep(REST);
-                self.is_rush = false;
+                self.expects_more = false;
             }
             let Some((due, work)) = self.due() else {
                 return Ok(messages.recv().ok());
@@ -170,11 +163,9 @@ impl Batcher {
 
     /// What falls due next, and when.
     fn due(&self) -> Option<(Instant, Due)> {
-        let patience = match self.results >= RUSH && !self.is_urgent {
-            true => self.batch_time + PATIENCE_IN_A_RUSH,
-            false => self.batch_time,
-        };
-        let commit = self.oldest.map(|since| (since + patience, Due::Commit));
+        let commit = self
+            .oldest
+            .map(|since| (since + self.batch_time, Due::Commit));
         let checkpoint = self.wal.due().map(|at| (at, Due::Checkpoint));
         let dues = [commit, checkpoint].into_iter().flatten();
         dues.min_by_key(|(at, _)| *at)
@@ -184,11 +175,7 @@ impl Batcher {
         let weight = record.weight();
         self.backlog.remove(weight);
         match &record {
-            Record::Files { results, .. } => {
-                self.results += weight;
-                let mut outcomes = results.iter().map(|result| &result.outcome);
-                self.is_urgent |= outcomes.any(|outcome| matches!(outcome, FileOutcome::Partly(_)));
-            }
+            Record::Files { .. } => self.results += weight,
             _ => self.rows += weight,
         }
         self.pending.push(record);
@@ -218,7 +205,6 @@ impl Batcher {
             self.wal.committed(rows);
         }
         self.oldest = None;
-        self.is_urgent = false;
         self.wal.checkpoint_if_due(&self.connection)
     }
 
@@ -248,12 +234,11 @@ impl Drop for Batcher {
 mod tests {
     use std::path::Path;
 
-    use crossbeam_channel::bounded;
+    use crossbeam_channel::{bounded, unbounded};
 
     use super::*;
     use crate::catalog::store::{Exclusive, Lock};
-    use crate::catalog::write::records::{FileResult, HashState};
-    use crate::model::{Algorithm, FileState, FolderId, ScanId};
+    use crate::model::{Algorithm, FolderId, ScanId};
 
     const CATALOG: &str = "catalog.db";
 
@@ -276,45 +261,12 @@ mod tests {
         batcher.add(Record::Visited { folder, scan }).unwrap();
         assert_eq!(batcher.pages, 0);
         std::thread::sleep(2 * time);
-        let (sender, receiver) = bounded(8);
+        let (sender, receiver) = unbounded();
         let next = Message::Record(Record::Visited { folder, scan });
         sender.send(next).unwrap();
         assert!(batcher.next(&receiver).unwrap().is_some());
         assert!(batcher.pending.is_empty(), "it waits for a pause");
         assert!(batcher.pages > 0);
-    }
-
-    #[test]
-    fn many_results_wait_longer_for_more() {
-        let folder = tempfile::tempdir().unwrap();
-        let time = Duration::from_millis(250);
-        let (mut batcher, _lock) = batcher(folder.path(), 2 * RUSH, time);
-        let settled = || FileOutcome::Settled { racy: false };
-        let mut waits = |results: usize, outcome: FileOutcome| {
-            let name = |number: usize| (FolderId(1), number.to_string().into());
-            batcher
-                .add(Record::Files {
-                    scan: ScanId(1),
-                    bytes_read: 0,
-                    results: vec![FileResult {
-                        names: (0..results).map(name).collect(),
-                        state: FileState::default(),
-                        outcome,
-                    }],
-                })
-                .unwrap();
-            let (at, _) = batcher.due().unwrap();
-            at - batcher.oldest.unwrap()
-        };
-        assert_eq!(waits(RUSH - 1, settled()), time);
-        assert_eq!(waits(1, settled()), time + PATIENCE_IN_A_RUSH);
-        let partly = FileOutcome::Partly(HashState {
-            algorithm: Algorithm::Sha256,
-            format: 1,
-            offset: 1 << 20,
-            state: vec![],
-        });
-        assert_eq!(waits(1, partly), time, "a large file");
     }
 
     #[test]
@@ -335,7 +287,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (mut batcher, _lock) = batcher(folder.path(), 1_000, Duration::from_millis(10));
         batcher.wal = Wal::new(Duration::from_millis(20));
-        let (sender, receiver) = bounded(8);
+        let (sender, receiver) = unbounded();
         let writer = std::thread::spawn(move || batcher.run(&receiver));
         let task = Task {
             run: Box::new(|transaction| {

@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use batcher::Batcher;
-use crossbeam_channel::{Receiver, Sender, bounded, select};
+use crossbeam_channel::{Receiver, Sender, bounded, select, unbounded};
 use rusqlite::Transaction;
 
 use crate::catalog::query::RunningCount;
@@ -18,9 +18,6 @@ use crate::catalog::store::{CatalogError, Exclusive, Lock, Pause};
 use crate::catalog::write::backlog::Backlog;
 use crate::catalog::write::records::Record;
 use crate::model::FolderId;
-
-/// Messages waiting for the writer; rows are bounded by the [`Backlog`].
-const CHANNEL: usize = 4_096;
 
 type Work = Box<dyn FnOnce(&Transaction<'_>) -> Result<(), CatalogError> + Send>;
 
@@ -94,7 +91,8 @@ impl Writer {
             [],
             |row| Ok((row.get(0)?, row.get(1)?)),
         )?;
-        let (sender, receiver) = bounded(CHANNEL);
+        // The backlog bounds what waits, by rows: a record can hold many.
+        let (sender, receiver) = unbounded();
         let (alive, died) = bounded(0);
         let busy = Arc::new(BusyTime::default());
         let backlog = Arc::new(Backlog::default());
