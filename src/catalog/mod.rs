@@ -12,8 +12,8 @@ mod write;
 
 pub use query::{
     Doubt, Exclusion, FileEntry, FileFilter, FileList, GroupFilter, GroupList, Known, Listing,
-    Lookup, Order, RunningCount, Share, ShareUnit, SideFile, SideFolder, SideMatch, Sides,
-    TreeFault, TreeFile, TreeFolder, Verdict, Wanted, has_extension,
+    Lookup, Order, Share, ShareUnit, SideFile, SideFolder, SideMatch, Sides, TreeFault, TreeFile,
+    TreeFolder, Verdict, Wanted, has_extension,
 };
 pub use runs::{
     AuditCopy, AuditFinding, AuditId, AuditList, AuditNote, AuditRun, AuditScope, Candidates,

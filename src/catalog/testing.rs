@@ -10,7 +10,6 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 
 use super::SHORT;
-use super::query::{GroupFilter, GroupList, RunningCount};
 use super::runs::{NameRange, NewScan, VolumeRow};
 use super::store::{Exclusive, FolderPaths, ReadOnly, rows};
 use super::write::{
@@ -185,20 +184,6 @@ impl Bed {
         run.complete(self)
     }
 
-    /// Adds files as [`Bed::scan`] does, and gives what the writer counted.
-    pub(crate) fn scan_and_count(
-        &self,
-        root: &str,
-        files: &[TestFile<'_>],
-    ) -> Option<RunningCount> {
-        let run = Run::start(self, "uuid:1", root);
-        let folders = run.list(self, files);
-        run.read(&folders, files);
-        let count = run.handle.flush_and_count().unwrap();
-        run.complete(self);
-        count
-    }
-
     /// Flags folders and files of a root removed.
     pub(crate) fn remove(&self, root: &str, folders: &[&str], files: &[&str]) -> ScanId {
         let reader = self.reader();
@@ -366,10 +351,6 @@ impl Run {
     }
 
     fn complete(self, bed: &Bed) -> ScanId {
-        if let Some(count) = self.handle.flush_and_count().unwrap() {
-            // Compares it with the rows.
-            GroupList::build_counted(bed.reader(), GroupFilter::default(), Some(count)).unwrap();
-        }
         let totals = Totals {
             undetermined: bed.reader().undetermined().unwrap(),
             ..Totals::default()

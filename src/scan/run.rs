@@ -18,8 +18,8 @@ use super::plan::{Plan, open_roots};
 use super::read::{Classes, HashSource, Probed, Sizes};
 use super::summary::summarise;
 use crate::catalog::{
-    Candidates, CatalogError, Exclusive, FolderPaths, Pause, ReadOnly, Record, RunningCount,
-    ScanRow, Selection, Settled, WorkCopy, Writer, WriterHandle, own_files,
+    Candidates, CatalogError, Exclusive, FolderPaths, Pause, ReadOnly, Record, ScanRow, Selection,
+    Settled, WorkCopy, Writer, WriterHandle, own_files,
 };
 use crate::model::{
     Fault, Limits, Mode, ScanId, ScanOptions, ScanState, Stage, Step, Summary, Timestamp, now_ns,
@@ -370,25 +370,23 @@ impl Run<'_> {
     fn settle(&mut self) -> Result<StageEnd, ScanError> {
         self.enter(Stage::Settle)?;
         let began = Instant::now();
-        let count = self.writer.flush_and_count()?;
+        self.writer.flush()?;
         self.writer.checkpoint(Pause::Last)?;
         events::stage_begin(self.shared.lead, Stage::Settle, None, None);
-        let ended = self.add_up(count).map(|()| StageEnd::Finished);
+        let ended = self.add_up().map(|()| StageEnd::Finished);
         self.timing.add_stage(Stage::Settle, began.elapsed());
         events::stage_end(self.shared.lead, Stage::Settle, began.elapsed(), &ended);
         ended
     }
 
-    fn add_up(&mut self, count: Option<RunningCount>) -> Result<(), ScanError> {
+    fn add_up(&mut self) -> Result<(), ScanError> {
         let summary = match self.reader()?.kept_summary()? {
             Some(kept) => kept,
             None => {
-                if count.is_none() {
-                    // All rows are about to be counted, which takes the most
-                    // memory of all, and the stages have left theirs behind.
-                    give_back_memory();
-                }
-                self.timed_query(|run| summarise(run.reader()?, count))?
+                // All rows are about to be counted, which takes the most
+                // memory of all, and the stages have left theirs behind.
+                give_back_memory();
+                self.timed_query(|run| summarise(run.reader()?))?
             }
         };
         let (cut_off, done) = self.scans.iter().partition(|scan| self.is_cut_off(**scan));

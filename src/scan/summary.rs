@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use crate::catalog::{CatalogError, GroupFilter, GroupList, ReadOnly, RunningCount};
+use crate::catalog::{CatalogError, GroupFilter, GroupList, ReadOnly};
 use crate::model::{Group, Summary, TopFolder, TopGroup};
 
 /// Groups and folders that a summary shows.
@@ -13,16 +13,13 @@ const SHOWN: usize = 10;
 /// would cost more than they change.
 pub const GROUPS_FOR_FOLDERS: u64 = 1_000;
 
-/// Looks at all files once, unless they were counted before.
-pub(crate) fn summarise(
-    reader: ReadOnly,
-    count: Option<RunningCount>,
-) -> Result<Summary, CatalogError> {
+/// Looks at all files once.
+pub(crate) fn summarise(reader: ReadOnly) -> Result<Summary, CatalogError> {
     let filter = GroupFilter {
         limit: Some(GROUPS_FOR_FOLDERS),
         ..GroupFilter::default()
     };
-    let mut list = GroupList::build_counted(reader, filter, count)?;
+    let mut list = GroupList::build(reader, filter)?;
     let (mut groups, mut folders) = (Vec::new(), Folders::default());
     while let Some(group) = list.next_group()? {
         folders.add(&group);

@@ -11,7 +11,7 @@ mod stage_progress;
 mod tree;
 
 pub use files::{FileEntry, FileFilter, FileList, Verdict};
-pub use groups::{Exclusion, GroupFilter, GroupList, Order, RunningCount, has_extension};
+pub use groups::{Exclusion, GroupFilter, GroupList, Order, has_extension};
 pub use lookup::{Known, Lookup};
 pub use place_diff::{Doubt, Listing, SideFile, SideFolder, SideMatch, Sides};
 pub(crate) use places::Extent;

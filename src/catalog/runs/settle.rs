@@ -93,9 +93,7 @@ impl WriterHandle {
         state: ScanState,
         stage: Stage,
     ) -> Result<(), CatalogError> {
-        self.run_beside_files(move |transaction| {
-            Ok(scans::set_state(transaction, scan, state, stage)?)
-        })
+        self.run(move |transaction| Ok(scans::set_state(transaction, scan, state, stage)?))
     }
 
     /// Registers a volume met during a scan.
@@ -103,9 +101,7 @@ impl WriterHandle {
         &self,
         volume: super::roots::VolumeRow,
     ) -> Result<crate::model::VolumeId, CatalogError> {
-        self.run_beside_files(move |transaction| {
-            Ok(super::roots::upsert_volume(transaction, &volume)?)
-        })
+        self.run(move |transaction| Ok(super::roots::upsert_volume(transaction, &volume)?))
     }
 
     /// Lets names first seen by `scans` inherit probe and digest from another

@@ -32,7 +32,7 @@ pub(crate) struct Count<'a> {
 }
 
 /// What a count found out beside the ranking.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub(crate) struct Counted {
     pub(crate) totals: Totals,
     /// Whether something may be undetermined.
@@ -64,17 +64,6 @@ pub(crate) struct Gathered {
     classes: Vec<Class>,
 }
 
-impl Gathered {
-    /// Without places, which no filter asks for.
-    pub(crate) fn of(entries: Vec<Entry>, classes: Vec<Class>) -> Self {
-        Self {
-            entries,
-            marks: Vec::new(),
-            classes,
-        }
-    }
-}
-
 impl Count<'_> {
     /// Counts all groups and puts those that pass the filter into `ranking`.
     pub(crate) fn run(
@@ -99,29 +88,6 @@ impl Count<'_> {
             next = parts.next(done, bytes, self.room_beside(ranking));
         }
         Ok(counted)
-    }
-
-    /// Counts rows that were gathered while they were written, instead of
-    /// reading them.
-    pub(crate) fn of_all(&self, gathered: Gathered, ranking: &mut Ranking) -> Counted {
-        let mut counted = Counted::default();
-        ranking.reserve(gathered.entries.len());
-        self.add(gathered, &mut counted, ranking);
-        counted
-    }
-
-    /// Every scan of every test counts twice.
-    #[cfg(debug_assertions)]
-    pub(crate) fn check(
-        &self,
-        readers: &mut Readers,
-        counted: &Counted,
-        ranking: &Ranking,
-    ) -> Result<(), CatalogError> {
-        let mut again = ranking.emptied();
-        assert_eq!(&self.run(readers, &mut again)?, counted);
-        assert_eq!(again.finish(), ranking.clone().finish());
-        Ok(())
     }
 
     fn add(&self, mut gathered: Gathered, counted: &mut Counted, ranking: &mut Ranking) {

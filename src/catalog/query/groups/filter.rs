@@ -75,13 +75,6 @@ impl GroupFilter {
         self.across || !self.below.is_empty()
     }
 
-    /// Whether every file that is not empty takes part, wherever it lies.
-    pub(crate) fn takes_all(&self) -> bool {
-        let takes_all_sizes = self.min_size.is_none() && self.max_size.is_none();
-        let is_blind = !self.judges_names() && !self.judges_places();
-        takes_all_sizes && is_blind && self.empty.is_none()
-    }
-
     /// Whether a file takes part at all.
     pub(crate) fn admits(
         &self,

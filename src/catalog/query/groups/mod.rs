@@ -12,7 +12,6 @@ mod members;
 mod oracle;
 mod part;
 mod ranking;
-mod running;
 mod sweep;
 #[cfg(test)]
 mod tests;
@@ -23,14 +22,13 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use by_path::PathWalk;
-use count::{Count, Gathered};
+use count::Count;
 use members::{Chunk, Context};
 use ranking::{Ranked, Ranking};
 use sweep::Readers;
 
 pub(crate) use filter::admits_name;
 pub use filter::{Exclusion, GroupFilter, has_extension};
-pub use running::RunningCount;
 
 use crate::catalog::runs::{Settled, count_undetermined};
 use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly};
@@ -91,24 +89,13 @@ pub struct GroupList {
 impl GroupList {
     /// Finds and ranks the groups.
     pub fn build(catalog: ReadOnly, filter: GroupFilter) -> Result<Self, CatalogError> {
-        Self::bounded(Readers::open(catalog)?, filter, Bounds::default(), None)
-    }
-
-    /// As [`GroupList::build`], of a catalog whose rows were counted while they
-    /// were written, if they were.
-    pub fn build_counted(
-        catalog: ReadOnly,
-        filter: GroupFilter,
-        count: Option<RunningCount>,
-    ) -> Result<Self, CatalogError> {
-        Self::bounded(Readers::open(catalog)?, filter, Bounds::default(), count)
+        Self::bounded(Readers::open(catalog)?, filter, Bounds::default())
     }
 
     fn bounded(
         mut readers: Readers,
         mut filter: GroupFilter,
         bounds: Bounds,
-        count: Option<RunningCount>,
     ) -> Result<Self, CatalogError> {
         let catalog = &readers.first().catalog;
         filter.rotten = catalog.rotten()?;
@@ -130,9 +117,7 @@ impl GroupList {
             chunk: Chunk::empty(),
             handed_out: 0,
         };
-        let gathered = count.filter(|_| list.context.filter.takes_all());
-        let gathered = gathered.and_then(RunningCount::gathered);
-        list.totals = list.rank(None, gathered)?;
+        list.totals = list.rank(None)?;
         if list.context.filter.order == Order::Path {
             let groups = std::mem::take(&mut list.upcoming).into();
             let walk = PathWalk::new(groups, &list.context, list.readers.first())?;
@@ -168,13 +153,8 @@ impl GroupList {
         limit.saturating_sub(self.handed_out)
     }
 
-    /// Counts all groups, of rows that were `gathered` before or else of those in
-    /// the catalog; the groups behind `after` are upcoming.
-    fn rank(
-        &mut self,
-        after: Option<Ranked>,
-        gathered: Option<Gathered>,
-    ) -> Result<Totals, CatalogError> {
+    /// Counts all groups; those behind `after` are upcoming.
+    fn rank(&mut self, after: Option<Ranked>) -> Result<Totals, CatalogError> {
         let filter = &self.context.filter;
         let left = usize::try_from(self.left()).unwrap_or(usize::MAX);
         let most = match filter.order {
@@ -190,15 +170,7 @@ impl GroupList {
                 doubts: after.is_none() && !is_settled,
                 room: self.bounds.count,
             };
-            let counted = match gathered {
-                Some(gathered) => {
-                    let counted = count.of_all(gathered, &mut ranking);
-                    #[cfg(debug_assertions)]
-                    count.check(readers, &counted, &ranking)?;
-                    counted
-                }
-                None => count.run(readers, &mut ranking)?,
-            };
+            let counted = count.run(readers, &mut ranking)?;
             let mut totals = counted.totals;
             if counted.is_doubtful {
                 totals.undetermined = count_undetermined(&readers.first().catalog.connection)?;
@@ -218,7 +190,7 @@ impl GroupList {
         }
         let Some(walk) = &mut self.walk else {
             return match self.cut_at.take() {
-                Some(last) => self.rank(Some(last), None).map(drop),
+                Some(last) => self.rank(Some(last)).map(drop),
                 None => Ok(()),
             };
         };

@@ -407,7 +407,7 @@ proptest! {
             totals.undetermined = undetermined(&names);
         }
         let readers = Readers::of(bed.reader(), connections).unwrap();
-        let mut list = GroupList::bounded(readers, wanted.filter(), bounds, None).unwrap();
+        let mut list = GroupList::bounded(readers, wanted.filter(), bounds).unwrap();
         prop_assert_eq!(list.totals(), totals);
         let mut found = Vec::new();
         while let Some(group) = list.next_group().unwrap() {

@@ -61,7 +61,6 @@ impl Ranked {
 }
 
 /// The first groups of an order, or of what follows a group handed out before.
-#[derive(Clone)]
 pub(crate) struct Ranking {
     order: Order,
     after: Option<Ranked>,
@@ -80,12 +79,6 @@ impl Ranking {
             groups: Vec::new(),
             is_cut: false,
         }
-    }
-
-    /// The same without groups.
-    #[cfg(debug_assertions)]
-    pub(crate) fn emptied(&self) -> Self {
-        Self::new(self.order, self.after, self.most)
     }
 
     /// Reserves memory for the groups of this many names. It is taken up only

@@ -313,7 +313,7 @@ fn counting_ends_when_it_is_interrupted() {
         let mut reader = bed.reader();
         reader.interrupt_when(|| true).unwrap();
         let readers = Readers::of(reader, connections).unwrap();
-        let built = GroupList::bounded(readers, GroupFilter::default(), Bounds::default(), None);
+        let built = GroupList::bounded(readers, GroupFilter::default(), Bounds::default());
         assert!(built.err().unwrap().is_interrupted());
     }
 }

@@ -14,18 +14,6 @@ pub(crate) struct State {
     pub(crate) is_unresolved: bool,
 }
 
-impl State {
-    /// A file that was hashed when it was listed.
-    pub(crate) fn digested(size: i64) -> Self {
-        Self {
-            size,
-            probe: None,
-            is_unread: false,
-            is_unresolved: false,
-        }
-    }
-}
-
 /// One name in a class of files that may be equal. The lowest bit of its
 /// number says that this name leaves the class open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -160,7 +160,7 @@ fn store_made(transaction: &Transaction<'_>, note: &AuditNote) -> Result<(), Cat
         bytes_read: 0,
         results,
     };
-    Applier::new(transaction, None)?.apply_all(&mut [record])?;
+    Applier::new(transaction)?.apply_all(&mut [record])?;
     summary::forget(transaction)?;
     Ok(())
 }

@@ -43,9 +43,6 @@ impl Applier<'_> {
     pub(crate) fn apply_listing(&mut self, listing: &FolderListing) -> rusqlite::Result<()> {
         let PartListing { scan, folder, .. } = listing.files;
         self.mark_listed(listing)?;
-        if let Some(count) = &mut self.count {
-            count.begin_folder(folder, listing.volume);
-        }
         self.apply_part(&listing.files)?;
         self.insert_folders(listing)?;
         for gone in &listing.vanished_folders {
@@ -62,7 +59,6 @@ impl Applier<'_> {
         for change in &part.changes {
             self.upsert_file(part, change)?;
             self.sum_up(part, change);
-            self.follow(change);
         }
         for name in &part.vanished {
             let gone = self.remove_file(part.scan, part.folder, blob(name))?;
@@ -132,20 +128,6 @@ impl Applier<'_> {
         Ok(())
     }
 
-    /// Keeps the count in step with a row.
-    fn follow(&mut self, change: &FileChange) {
-        if let Some(count) = &mut self.count {
-            match change.keeps_digest || change.returns || change.replaces.is_some() {
-                true => count.spoil(),
-                false => count.added(
-                    change.meta.size,
-                    change.ino,
-                    change.sample.map(|sample| sample.hash),
-                ),
-            }
-        }
-    }
-
     fn sum_up(&mut self, part: &PartListing, change: &FileChange) {
         let delta = self.sums.root(part.root);
         delta.bytes += signed(change.meta.size) - signed(change.replaces.unwrap_or(0));
@@ -199,7 +181,6 @@ impl Applier<'_> {
 
     /// Flags a vanished folder and everything below it.
     fn remove_subtree(&mut self, part: &PartListing, top: FolderId) -> rusqlite::Result<()> {
-        self.spoil_count();
         for folder in subtree(self.transaction, top)? {
             let (files, bytes): (i64, i64) = self
                 .transaction

@@ -6,7 +6,6 @@ mod results;
 
 use rusqlite::{CachedStatement, Connection, Transaction, params};
 
-use crate::catalog::query::RunningCount;
 use crate::catalog::runs::{ScanCounters, scans, summary};
 use crate::catalog::store::{blob, signed, unsigned};
 use crate::catalog::write::records::{FaultRecord, FolderListing, Record};
@@ -22,17 +21,12 @@ pub(crate) struct Applier<'t> {
     learned: results::Statements<'t>,
     /// Whether there is any fault that a success could clear.
     has_faults: bool,
-    /// Follows what happens to rows, where it can.
-    count: Option<&'t mut RunningCount>,
     sums: Sums,
 }
 
 impl<'t> Applier<'t> {
     /// Begins a batch.
-    pub(crate) fn new(
-        transaction: &'t Transaction<'t>,
-        count: Option<&'t mut RunningCount>,
-    ) -> rusqlite::Result<Self> {
+    pub(crate) fn new(transaction: &'t Transaction<'t>) -> rusqlite::Result<Self> {
         Ok(Self {
             transaction,
             insert_file: transaction.prepare_cached(&listing::INSERT_FILE)?,
@@ -41,7 +35,6 @@ impl<'t> Applier<'t> {
             has_faults: transaction
                 .prepare_cached("SELECT EXISTS (SELECT 1 FROM faults)")?
                 .query_row([], |row| row.get(0))?,
-            count,
             sums: Sums::default(),
         })
     }
@@ -67,7 +60,6 @@ impl<'t> Applier<'t> {
         match record {
             Record::Listed(listing) => self.apply_listing(listing),
             Record::Part(part, volume) => {
-                self.spoil_count();
                 self.transaction
                     .prepare_cached("UPDATE folders SET volume = ?2 WHERE id = ?1")?
                     .execute(params![part.folder.0, volume.0])?;
@@ -82,13 +74,6 @@ impl<'t> Applier<'t> {
         }
     }
 
-    /// Something happens to rows that the count does not follow.
-    fn spoil_count(&mut self) {
-        if let Some(count) = &mut self.count {
-            count.spoil();
-        }
-    }
-
     /// Flags a live file removed; returns the size it had.
     fn remove_file(
         &mut self,
@@ -96,7 +81,6 @@ impl<'t> Applier<'t> {
         folder: FolderId,
         name: &[u8],
     ) -> rusqlite::Result<Option<u64>> {
-        self.spoil_count();
         self.clear_fault(folder, name)?;
         let mut statement = self.transaction.prepare_cached(
             "UPDATE files SET removed_in = ?3

@@ -73,7 +73,7 @@ impl Applier<'_> {
                     hash_states::save(self.transaction, *folder, name, &result.state, partly)?;
                 }
                 FileOutcome::Changed(_) => self.change_file(*folder, name, result)?,
-                learned => self.store(scan, *folder, name, result, learned)?,
+                _ => self.store(scan, *folder, name, result)?,
             }
         }
         match &result.outcome {
@@ -94,13 +94,12 @@ impl Applier<'_> {
         folder: FolderId,
         name: &[u8],
         result: &FileResult,
-        learned: &FileOutcome,
     ) -> rusqlite::Result<()> {
         let state = &result.state;
         let (size, mtime, ctime) = (signed(state.size), state.mtime_ns, state.ctime_ns);
         let ino = state.ino.map(u64::cast_signed);
         let statements = &mut self.learned;
-        let stored = match learned {
+        match &result.outcome {
             FileOutcome::Probed { probe, racy } => statements.probed.execute(params![
                 folder.0, name, size, mtime, ctime, ino, probe.0, racy
             ])?,
@@ -125,13 +124,7 @@ impl Applier<'_> {
             ])?,
             FileOutcome::Partly(_) | FileOutcome::Changed(_) | FileOutcome::Vanished => 0,
         };
-        if let Some(count) = &mut self.count {
-            match stored {
-                1 => count.learned(state.size, state.ino, learned),
-                _ => count.spoil(),
-            }
-        }
-        if learned.is_racy() {
+        if result.outcome.is_racy() {
             signature::forget(self.transaction, folder)?;
         }
         if state.size >= LARGE {
@@ -151,7 +144,6 @@ impl Applier<'_> {
         let FileOutcome::Changed(meta) = &result.outcome else {
             return Ok(());
         };
-        self.spoil_count();
         let state = &result.state;
         let changed = self
             .transaction

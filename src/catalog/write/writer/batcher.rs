@@ -8,7 +8,6 @@ use crossbeam_channel::{Receiver, RecvTimeoutError};
 use rusqlite::Connection;
 
 use super::{BusyTime, Message, Task};
-use crate::catalog::query::RunningCount;
 use crate::catalog::store::{CatalogError, Wal};
 use crate::catalog::write::apply::Applier;
 use crate::catalog::write::backlog::Backlog;
@@ -49,8 +48,6 @@ pub(crate) struct Batcher {
     /// Pages of the catalog after the last commit.
     pages: usize,
     wal: Wal,
-    /// The count of a catalog that was empty in the beginning.
-    count: Option<RunningCount>,
     busy: Arc<BusyTime>,
     backlog: Arc<Backlog>,
     /// Whether the last message was a record, so that more will follow soon.
@@ -58,15 +55,13 @@ pub(crate) struct Batcher {
 }
 
 impl Batcher {
-    /// A batch is committed after `batch_rows` rows or `batch_time`. `count` is
-    /// that of a catalog without files.
+    /// A batch is committed after `batch_rows` rows or `batch_time`.
     pub(crate) fn new(
         connection: Connection,
         batch_rows: usize,
         batch_time: Duration,
         busy: Arc<BusyTime>,
         backlog: Arc<Backlog>,
-        count: Option<RunningCount>,
     ) -> Self {
         Self {
             connection,
@@ -78,7 +73,6 @@ impl Batcher {
             oldest: None,
             pages: 0,
             wal: Wal::new(CHECKPOINT),
-            count,
             busy,
             backlog,
             expects_more: false,
@@ -109,16 +103,8 @@ impl Batcher {
                 // A caller that stopped waiting is no reason to fail.
                 reply.send(()).ok();
             }
-            Message::Count(reply) => {
-                self.commit()?;
-                let count = self.count.take().filter(RunningCount::is_kept);
-                reply.send(count).ok();
-            }
             Message::Task(task, reply) => {
                 self.commit()?;
-                if task.touches_files {
-                    self.count = None;
-                }
                 reply.send(self.run_task(task)).ok();
             }
             Message::Checkpoint(pause) => {
@@ -196,8 +182,7 @@ impl Batcher {
     fn commit(&mut self) -> Result<(), CatalogError> {
         if !self.pending.is_empty() {
             let transaction = self.connection.transaction()?;
-            let count = self.count.as_mut();
-            Applier::new(&transaction, count)?.apply_all(&mut self.pending)?;
+            Applier::new(&transaction)?.apply_all(&mut self.pending)?;
             self.pages = page_count(&transaction)?;
             transaction.commit()?;
             self.pending.clear();
@@ -210,7 +195,7 @@ impl Batcher {
 
     fn run_task(&mut self, task: Task) -> Result<(), CatalogError> {
         let transaction = self.connection.transaction()?;
-        (task.run)(&transaction)?;
+        task(&transaction)?;
         transaction.commit()?;
         self.wal.committed(1);
         Ok(())
@@ -248,7 +233,7 @@ mod tests {
         let catalog = Exclusive::open_or_create(&path, "scan", Algorithm::Sha256).unwrap();
         let (connection, lock) = catalog.into_parts();
         let (busy, backlog) = (Arc::default(), Arc::default());
-        let batcher = Batcher::new(connection, rows, time, busy, backlog, None);
+        let batcher = Batcher::new(connection, rows, time, busy, backlog);
         (batcher, lock)
     }
 
@@ -289,13 +274,10 @@ mod tests {
         batcher.wal = Wal::new(Duration::from_millis(20));
         let (sender, receiver) = unbounded();
         let writer = std::thread::spawn(move || batcher.run(&receiver));
-        let task = Task {
-            run: Box::new(|transaction| {
-                transaction.execute("UPDATE catalog SET created_at = 7", [])?;
-                Ok(())
-            }),
-            touches_files: false,
-        };
+        let task: Task = Box::new(|transaction| {
+            transaction.execute("UPDATE catalog SET created_at = 7", [])?;
+            Ok(())
+        });
         let (reply, _done) = bounded(1);
         sender.send(Message::Task(task, reply)).unwrap();
         // Without its -wal a copy holds what a power cut would leave at worst.

@@ -13,27 +13,18 @@ use batcher::Batcher;
 use crossbeam_channel::{Receiver, Sender, bounded, select, unbounded};
 use rusqlite::Transaction;
 
-use crate::catalog::query::RunningCount;
 use crate::catalog::store::{CatalogError, Exclusive, Lock, Pause};
 use crate::catalog::write::backlog::Backlog;
 use crate::catalog::write::records::Record;
 use crate::model::FolderId;
 
-type Work = Box<dyn FnOnce(&Transaction<'_>) -> Result<(), CatalogError> + Send>;
-
-/// A task that runs on the write connection, in a transaction of its own.
-struct Task {
-    run: Work,
-    /// Whether it may do something to rows of files.
-    touches_files: bool,
-}
+/// Something that runs on the write connection, in a transaction of its own.
+type Task = Box<dyn FnOnce(&Transaction<'_>) -> Result<(), CatalogError> + Send>;
 
 enum Message {
     Record(Record),
     Task(Task, Sender<Result<(), CatalogError>>),
     Flush(Sender<()>),
-    /// Asks for the count of what was written, which ends with it.
-    Count(Sender<Option<RunningCount>>),
     /// A stage ended.
     Checkpoint(Pause),
     /// Not left to the channel's end: a worker stuck in the kernel keeps its
@@ -85,12 +76,10 @@ impl Writer {
     ) -> Result<Self, CatalogError> {
         let path = catalog.path().to_owned();
         let (connection, lock) = catalog.into_parts();
-        let (highest, is_empty): (i64, bool) = connection.query_row(
-            "SELECT (SELECT coalesce(max(id), 0) FROM folders),
-                    NOT EXISTS (SELECT 1 FROM files)",
-            [],
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        )?;
+        let highest: i64 =
+            connection.query_row("SELECT coalesce(max(id), 0) FROM folders", [], |row| {
+                row.get(0)
+            })?;
         // The backlog bounds what waits, by rows: a record can hold many.
         let (sender, receiver) = unbounded();
         let (alive, died) = bounded(0);
@@ -101,9 +90,7 @@ impl Writer {
             .name("dupescan-writer".to_owned())
             .spawn(move || {
                 let (busy, backlog) = shared;
-                let count = is_empty.then(RunningCount::new);
-                let batcher =
-                    Batcher::new(connection, batch_rows, batch_time, busy, backlog, count);
+                let batcher = Batcher::new(connection, batch_rows, batch_time, busy, backlog);
                 let ended = batcher.run(&receiver);
                 // In this order: who is told of the end finds no open channel.
                 drop(receiver);
@@ -165,15 +152,6 @@ impl WriterHandle {
         self.answer(&done)
     }
 
-    /// Returns when everything sent before is committed, with the count of all
-    /// rows if the catalog was empty in the beginning and nothing was done but
-    /// fill it.
-    pub fn flush_and_count(&self) -> Result<Option<RunningCount>, CatalogError> {
-        let (reply, count) = bounded(1);
-        self.post(Message::Count(reply))?;
-        self.answer(&count)
-    }
-
     /// Asks for a checkpoint if it would take a while; does not wait for it.
     pub fn checkpoint(&self, pause: Pause) -> Result<(), CatalogError> {
         self.post(Message::Checkpoint(pause))
@@ -185,22 +163,6 @@ impl WriterHandle {
         &self,
         task: impl FnOnce(&Transaction<'_>) -> Result<T, CatalogError> + Send + 'static,
     ) -> Result<T, CatalogError> {
-        self.run_task(true, task)
-    }
-
-    /// As [`WriterHandle::run`], for a task that leaves all files alone.
-    pub(crate) fn run_beside_files<T: Send + 'static>(
-        &self,
-        task: impl FnOnce(&Transaction<'_>) -> Result<T, CatalogError> + Send + 'static,
-    ) -> Result<T, CatalogError> {
-        self.run_task(false, task)
-    }
-
-    fn run_task<T: Send + 'static>(
-        &self,
-        touches_files: bool,
-        task: impl FnOnce(&Transaction<'_>) -> Result<T, CatalogError> + Send + 'static,
-    ) -> Result<T, CatalogError> {
         let (value_in, value_out) = bounded(1);
         let (reply, done) = bounded(1);
         let run = Box::new(move |transaction: &Transaction<'_>| {
@@ -208,8 +170,7 @@ impl WriterHandle {
             // The caller waits below; the channel has room for this value.
             value_in.send(value).map_err(|_| CatalogError::WriterGone)
         });
-        let task = Task { run, touches_files };
-        self.post(Message::Task(task, reply))?;
+        self.post(Message::Task(run, reply))?;
         self.answer(&done)??;
         value_out.recv().map_err(|_| CatalogError::WriterGone)
     }
