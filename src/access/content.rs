@@ -4,11 +4,11 @@
 
 use std::io;
 
-use crate::catalog::SHORT;
-use crate::hash::{HEAD, Hasher, TAIL, probe, probe_whole};
+use crate::hash::{Hasher, probe};
+use crate::model::sampling::{is_short, sample_length};
 use crate::model::{Algorithm, Digest, Probe};
 use crate::platform::{AlignedBuffer, OpenFile};
-use crate::scan::{CHUNK, is_same, whole_length};
+use crate::scan::{CHUNK, is_same, read_sample};
 
 /// The digest of a file; `None` when it changed meanwhile.
 pub fn digest_of(file: &OpenFile, algorithm: Algorithm) -> io::Result<Option<Digest>> {
@@ -31,19 +31,12 @@ pub fn digest_of(file: &OpenFile, algorithm: Algorithm) -> io::Result<Option<Dig
 /// The probe of a file; `None` for one too short to have a probe.
 pub fn probe_of(file: &OpenFile) -> io::Result<Option<Probe>> {
     let size = file.opened_as().meta.size;
-    if size <= SHORT {
+    if is_short(size) {
         return Ok(None);
     }
-    if let Some(length) = whole_length(size) {
-        let mut buffer = AlignedBuffer::new(length);
-        file.read_at(&mut buffer, 0)?;
-        return Ok(Some(probe_whole(&buffer[..length])));
-    }
-    let mut buffer = AlignedBuffer::new(HEAD + TAIL);
-    let (head, tail) = buffer.split_at_mut(HEAD);
-    file.read_at(head, 0)?;
-    file.read_at(tail, size - TAIL as u64)?;
-    Ok(Some(probe(&buffer)))
+    let mut buffer = AlignedBuffer::new(sample_length(size));
+    read_sample(file, size, &mut buffer)?;
+    Ok(Some(probe(size, &buffer[..sample_length(size)])))
 }
 
 /// Whether two files hold the same bytes; `None` when one changed meanwhile.

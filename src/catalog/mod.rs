@@ -27,17 +27,3 @@ pub use write::{
     FaultRecord, FileChange, FileOutcome, FileResult, FolderListing, HashState, ListingCounts,
     NewFolder, PartListing, Record, Sample, SampleHash, Signature, Signer, Writer, WriterHandle,
 };
-
-/// Version of the probe function that filled `files.probe`, and of the choice of
-/// files that have a probe ([`SHORT`]). A migration raises it and forgets what
-/// does not hold any more.
-pub const PROBE_VERSION: i64 = 1;
-
-/// A file that is no longer has a digest and no probe. To hash it costs less
-/// than to open it a second time, which a copy would need.
-pub const SHORT: u64 = 48 * 1024;
-
-/// Files of at least this size are hashed in stretches that a resume need not
-/// repeat. What is under way of shorter ones, dozens at a time, is read again in
-/// a fraction of a second.
-pub const LARGE: u64 = 4 << 20;

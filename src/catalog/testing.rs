@@ -9,13 +9,13 @@ use std::time::Duration;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-use super::SHORT;
 use super::runs::{NameRange, NewScan, VolumeRow};
 use super::store::{Exclusive, FolderPaths, ReadOnly, rows};
 use super::write::{
     FileChange, FileOutcome, FileResult, FolderListing, ListingCounts, NewFolder, PartListing,
     Record, Writer, WriterHandle,
 };
+use crate::model::sampling::SHORT;
 use crate::model::{
     Algorithm, Digest, FileMeta, FileState, FolderId, Probe, RootId, ScanId, ScanOptions, Summary,
     Totals, VolumeId,

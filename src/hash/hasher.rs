@@ -1,25 +1,13 @@
-//! The digest algorithms behind one type, and the probe function.
+//! The digest algorithms behind one type.
 
 use sha2::digest::Update;
 use sha2::digest::common::hazmat::SerializableState;
 use sha2::{Digest as _, Sha512};
 use sha3::Sha3_256;
 
-use super::fingerprint::fingerprint;
 use super::sha256::Sha256Hasher;
-use crate::catalog::SHORT;
-use crate::model::{Algorithm, Digest, Probe};
+use crate::model::{Algorithm, Digest};
 use crate::platform::sha256_at_once;
-
-/// Bytes of the head that a probe covers.
-pub const HEAD: usize = 8 * 1024;
-/// Bytes of the tail that a probe covers.
-pub const TAIL: usize = 8 * 1024;
-/// Files up to this size are probed whole: what costs is to open them, and
-/// files that share head and tail with another need not be read again.
-pub const WHOLE: u64 = 64 * 1024;
-// A probe never covers a byte twice.
-const _: () = assert!(WHOLE >= SHORT && WHOLE >= (HEAD + TAIL) as u64);
 
 /// Version of what [`Hasher::save`] returns. The crates promise a stable
 /// serialisation within a minor version only, so it is raised with them.
@@ -52,7 +40,7 @@ impl Hasher {
     /// Takes in the next bytes of the content.
     pub fn update(&mut self, bytes: &[u8]) {
         match self {
-            Self::Sha256(hasher) => hasher.update(bytes),
+            Self::Sha256(hasher) => Sha256Hasher::update_all(&mut [(hasher, bytes)]),
             Self::Sha512(hasher) => Update::update(hasher, bytes),
             Self::Sha3_256(hasher) => Update::update(hasher, bytes),
             Self::Blake3(hasher) => {
@@ -61,7 +49,7 @@ impl Hasher {
         }
     }
 
-    /// How many contents are best taken in together by [`Hasher::update_abreast`].
+    /// How many contents are best taken in together by [`Hasher::update_all`].
     pub fn at_once(algorithm: Algorithm) -> usize {
         match algorithm {
             Algorithm::Sha256 => sha256_at_once(),
@@ -69,30 +57,27 @@ impl Hasher {
         }
     }
 
-    /// Takes in the next bytes of several contents, and leaves in `pieces` what
-    /// is still to come. SHA-256 of several at once, where the processor can,
-    /// takes little longer than of one, as long as there are several: so it takes in
-    /// only as much of each as the shortest one has. Others take in everything.
-    pub fn update_abreast(pieces: &mut [(&mut Self, &[u8])]) {
-        let mut abreast = Vec::with_capacity(pieces.len());
+    /// Takes in the next bytes of several contents. SHA-256 of several at once,
+    /// where the processor can, takes little longer than of one.
+    pub fn update_all(pieces: &mut [(&mut Self, &[u8])]) {
+        let mut together = Vec::with_capacity(pieces.len());
         for (hasher, piece) in pieces {
             match hasher {
-                Self::Sha256(hasher) => abreast.push((hasher, piece)),
-                other => other.update(std::mem::take(piece)),
+                Self::Sha256(hasher) => together.push((hasher, *piece)),
+                other => other.update(piece),
             }
         }
-        Sha256Hasher::update_abreast(&mut abreast);
+        Sha256Hasher::update_all(&mut together);
     }
 
     /// The digest of everything taken in.
     pub fn finish(self) -> Digest {
-        let digest = match self {
-            Self::Sha256(hasher) => Digest::from_bytes(&hasher.finish()),
-            Self::Sha512(hasher) => Digest::from_bytes(&hasher.finalize()),
-            Self::Sha3_256(hasher) => Digest::from_bytes(&hasher.finalize()),
-            Self::Blake3(hasher) => Digest::from_bytes(hasher.finalize().as_bytes()),
-        };
-        digest.expect("no algorithm's output is longer than Digest::MAX_LEN")
+        match self {
+            Self::Sha256(hasher) => wrap(&hasher.finish()),
+            Self::Sha512(hasher) => wrap(&hasher.finalize()),
+            Self::Sha3_256(hasher) => wrap(&hasher.finalize()),
+            Self::Blake3(hasher) => wrap(hasher.finalize().as_bytes()),
+        }
     }
 
     /// The state in the middle of a file, for a later [`Hasher::restore`];
@@ -127,21 +112,21 @@ impl Hasher {
     }
 }
 
-/// The probe of a file longer than `SHORT` and no longer than `WHOLE`: several
-/// times as fast as any digest. Fixed for all catalogs like [`probe`].
-pub fn probe_whole(content: &[u8]) -> Probe {
-    Probe(fingerprint(0, content).cast_signed())
+/// The digests of several whole contents, in their order.
+pub(crate) fn digest_all(algorithm: Algorithm, contents: &[&[u8]]) -> Vec<Digest> {
+    if algorithm != Algorithm::Sha256 {
+        let digest = |content: &&[u8]| Hasher::digest(algorithm, content);
+        return contents.iter().map(digest).collect();
+    }
+    let mut hashers = vec![Sha256Hasher::new(); contents.len()];
+    let pieces = hashers.iter_mut().zip(contents.iter().copied());
+    Sha256Hasher::update_all(&mut pieces.collect::<Vec<_>>());
+    let digests = Sha256Hasher::finish_all(&hashers).into_iter();
+    digests.map(|digest| wrap(&digest)).collect()
 }
 
-/// The probe of a file longer than `WHOLE`. Fixed for all catalogs:
-/// changing it means raising `catalog::PROBE_VERSION`.
-///
-/// `ends` are the head and the tail, one behind the other: in one piece, so that
-/// BLAKE3 computes sixteen of its chunks at once instead of eight.
-pub fn probe(ends: &[u8]) -> Probe {
-    let mut first = [0; 8];
-    first.copy_from_slice(&blake3::hash(ends).as_bytes()[..8]);
-    Probe(i64::from_le_bytes(first))
+fn wrap(digest: &[u8]) -> Digest {
+    Digest::from_bytes(digest).expect("no algorithm's output is longer than Digest::MAX_LEN")
 }
 
 #[cfg(test)]
@@ -150,6 +135,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::hash::probe;
     use crate::testing::proptest_config;
 
     #[test]
@@ -201,13 +187,38 @@ mod tests {
         }
     }
 
+    fn one_by_one(algorithm: Algorithm, contents: &[&[u8]]) -> Vec<Digest> {
+        let digest = |content: &&[u8]| Hasher::digest(algorithm, content);
+        contents.iter().map(digest).collect()
+    }
+
+    #[test]
+    fn every_length_around_the_padding_is_right() {
+        let content: Vec<u8> = (0..=255).cycle().take(300).collect();
+        let contents: Vec<_> = (0..300).map(|length| &content[..length]).collect();
+        for algorithm in Algorithm::ALL {
+            let expected = one_by_one(algorithm, &contents);
+            assert_eq!(digest_all(algorithm, &contents), expected, "{algorithm}");
+        }
+    }
+
     proptest! {
         #![proptest_config(proptest_config())]
+        /// However many contents of whatever lengths: the digests are those of
+        /// each by itself.
+        #[test]
+        fn many_at_once_are_the_same_as_one_by_one(
+            contents in vec(vec(any::<u8>(), 0..2_000), 0..20),
+        ) {
+            let contents: Vec<&[u8]> = contents.iter().map(Vec::as_slice).collect();
+            let expected = one_by_one(Algorithm::Sha256, &contents);
+            prop_assert_eq!(digest_all(Algorithm::Sha256, &contents), expected);
+        }
 
         /// Contents in arbitrary pieces, taken in together: digests and saved
         /// states are those of each taken in by itself.
         #[test]
-        fn many_abreast_are_the_same_as_one_by_one(
+        fn pieces_taken_in_together_are_the_same_as_one_by_one(
             rounds in vec(vec(0..700_usize, 20), 0..6),
             byte in any::<u8>(),
         ) {
@@ -221,11 +232,8 @@ mod tests {
                     };
                     let pieces: Vec<Vec<u8>> = lengths.iter().enumerate().map(content).collect();
                     let pieces = pieces.iter().map(Vec::as_slice);
-                    let mut left: Vec<_> = together.iter_mut().zip(pieces.clone()).collect();
-                    while left.iter().any(|(_, piece)| !piece.is_empty()) {
-                        Hasher::update_abreast(&mut left);
-                        left.retain(|(_, piece)| !piece.is_empty());
-                    }
+                    let work = together.iter_mut().zip(pieces.clone());
+                    Hasher::update_all(&mut work.collect::<Vec<_>>());
                     for (hasher, piece) in alone.iter_mut().zip(pieces) {
                         hasher.update(piece);
                     }
@@ -246,7 +254,7 @@ mod tests {
                 let mut hasher = Hasher::new(algorithm);
                 hasher.update(&[7; 200]);
                 let state = hasher.save().unwrap();
-                (state.len(), probe(&state).0)
+                (state.len(), probe(u64::MAX, &state).0)
             });
         assert_eq!(fingerprints, STATES_AFTER_200_SEVENS);
     }
@@ -256,14 +264,4 @@ mod tests {
         (208, -4414150399730804949),
         (201, 8259270113821505833),
     ];
-
-    #[test]
-    fn the_probe_never_changes() {
-        assert_eq!(probe(b"headtail"), Probe(PROBE_OF_HEAD_TAIL));
-        assert_eq!(probe_whole(b"content"), Probe(PROBE_OF_CONTENT));
-    }
-
-    /// Stored in catalogs: a different value means a new `PROBE_VERSION`.
-    const PROBE_OF_CONTENT: i64 = 945681899674452792;
-    const PROBE_OF_HEAD_TAIL: i64 = -7604758601981788546;
 }

@@ -2,10 +2,11 @@
 //! opens a file.
 
 mod fingerprint;
-pub mod hasher;
-mod many;
+mod hasher;
+mod probe;
 mod sha256;
 
 pub(crate) use fingerprint::fingerprint;
-pub use hasher::{HEAD, Hasher, STATE_FORMAT, TAIL, WHOLE, probe, probe_whole};
-pub(crate) use many::digest_all;
+pub(crate) use hasher::digest_all;
+pub use hasher::{Hasher, STATE_FORMAT};
+pub(crate) use probe::probe;

@@ -10,6 +10,7 @@ mod group;
 mod ids;
 mod limits;
 mod options;
+pub mod sampling;
 mod stage;
 mod time;
 

@@ -16,7 +16,7 @@ mod summary;
 
 pub(crate) use access::is_same;
 pub use observe::{ItemKind, KindSnapshot, Metrics, MetricsSnapshot};
-pub(crate) use read::{CHUNK, whole_length};
+pub(crate) use read::{CHUNK, read_sample};
 
 pub use audit::{AuditOutcome, AuditRequest, AuditVerdict, Audited, Listener, audit};
 pub use error::ScanError;

@@ -3,10 +3,10 @@
 
 use rusqlite::Connection;
 
-use crate::catalog::LARGE;
 use crate::catalog::runs::ScanRow;
 use crate::catalog::store::terms::{UNREAD, UNRESOLVED, same_state, several_copies};
 use crate::catalog::store::{CatalogError, ReadOnly, signed, unsigned};
+use crate::model::sampling::LARGE;
 use crate::model::{Mode, Stage};
 
 /// What is counted.

@@ -15,8 +15,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use super::error::CatalogError;
 use super::lock::{Lock, lock_path};
 use super::schema::{SCHEMA, Schema};
-use crate::catalog::PROBE_VERSION;
 use crate::catalog::upkeep::{integrity, integrity_beside_files, is_damage};
+use crate::model::sampling::PROBE_VERSION;
 use crate::model::{Algorithm, Durability, Timestamp};
 
 /// How long a statement waits for another process's short locks.

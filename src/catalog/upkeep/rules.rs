@@ -3,9 +3,9 @@
 
 use rusqlite::Connection;
 
-use crate::catalog::SHORT;
 use crate::catalog::store::schema::words;
 use crate::catalog::store::terms::{self, FORGET_DIGEST, UNREAD};
+use crate::model::sampling::SHORT;
 
 /// A rule about the rows of one table.
 pub(crate) struct Rule {

@@ -5,7 +5,7 @@ use std::io;
 
 use super::{AuditVerdict, Audited};
 use crate::access::probe_of;
-use crate::catalog::{AuditCopy, SHORT, WorkCopy};
+use crate::catalog::{AuditCopy, WorkCopy};
 use crate::hash::Hasher;
 use crate::model::{Digest, Fault, Step, now_ns};
 use crate::platform::{AlignedBuffer, OpenFile};
@@ -128,10 +128,7 @@ fn judge(audited: &AuditCopy, file: &OpenFile, digest: Digest) -> io::Result<Aud
         Some(_) if audited.racy => AuditVerdict::Changed,
         Some(_) => AuditVerdict::Rotten(digest),
         None => {
-            let probe = match audited.copy.state.size > SHORT {
-                true => probe_of(file)?,
-                false => None,
-            };
+            let probe = probe_of(file)?;
             // Read once more above: it must still be the file that was hashed.
             match is_same(file.opened_as(), &file.stat()?) {
                 true => AuditVerdict::New(digest, probe),

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::samples::{SampleReader, Taken, WINDOW, is_short, sample_length};
+use super::samples::{SampleReader, Taken, WINDOW};
 use crate::catalog::{FileOutcome, FileResult, Record, SampleHash, WorkCopy};
+use crate::model::sampling::{is_short, sample_length};
 use crate::model::{Algorithm, Fault, Step, now_ns};
 use crate::platform::OpenFile;
 use crate::pool::WorkerContext;
@@ -49,7 +50,7 @@ pub(crate) fn probe_batch(
             None => continue,
         };
         if let Some(throttle) = &shared.throttle {
-            let bytes = sample_length(copy.state.size);
+            let bytes = sample_length(copy.state.size) as u64;
             throttle.take(bytes, context.shutdown(), || context.progress(0));
         }
         if is_short(copy.state.size) && !reader.has_room_for(copy.state.size) {
@@ -58,8 +59,9 @@ pub(crate) fn probe_batch(
         match reader.take(&opened, &copy.state, now_ns()) {
             Ok(Some(taken)) => {
                 shared.disks.note_pace(reader.pace(), copy.volume);
-                bytes_read += sample_length(copy.state.size);
-                context.progress(sample_length(copy.state.size));
+                let bytes = sample_length(copy.state.size) as u64;
+                bytes_read += bytes;
+                context.progress(bytes);
                 context.metrics().files_probed.add(1);
                 if is_short(copy.state.size) {
                     unhashed.add(copy, taken);

@@ -8,9 +8,10 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::samples::{SampleReader, Taken, WINDOW, is_short, sample_length};
+use super::samples::{SampleReader, Taken, WINDOW};
 use super::sizes::{Meeting, Sizes};
 use crate::catalog::{FileChange, SampleHash, WorkCopy};
+use crate::model::sampling::{is_short, sample_length};
 use crate::model::{Fault, FileState, FolderId, Probe, Step, VolumeId, now_ns};
 use crate::platform::{Dir, Links, OpenFile};
 use crate::pool::WorkerContext;
@@ -90,7 +91,7 @@ impl Sampler<'_> {
             self.name(index, change);
             match self.take(change, open, began) {
                 Some(sample) => {
-                    bytes_read += sample_length(change.meta.size);
+                    bytes_read += sample_length(change.meta.size) as u64;
                     taken.push(sample);
                     read.push(index);
                 }
@@ -186,7 +187,7 @@ impl Sampler<'_> {
         began: i64,
     ) -> io::Result<Option<Taken>> {
         if let Some(throttle) = &self.shared.throttle {
-            let (context, bytes) = (self.context, sample_length(state.size));
+            let (context, bytes) = (self.context, sample_length(state.size) as u64);
             throttle.take(bytes, context.shutdown(), || context.progress(0));
         }
         let file = match open {

@@ -4,18 +4,16 @@
 use std::io;
 use std::time::Instant;
 
-use crate::catalog::{SHORT, Sample, SampleHash};
-use crate::hash::{HEAD, TAIL, WHOLE, digest_all, probe, probe_whole};
-use crate::model::{Algorithm, FileState, Probe, VolumeId};
+use crate::catalog::{Sample, SampleHash};
+use crate::hash::{digest_all, probe};
+use crate::model::sampling::{LONGEST_SAMPLE, is_short, sample_length, stretches};
+use crate::model::{Algorithm, FileState, VolumeId};
 use crate::platform::{AlignedBuffer, OpenFile};
 use crate::scan::access::{is_racy, is_same};
 use crate::scan::devices::{Pace, Share};
 
 /// Files that are asked for ahead of being read.
 pub(crate) const WINDOW: usize = 64;
-/// Most bytes that are read of one file that is not short.
-#[allow(clippy::cast_possible_truncation, reason = "64 KiB")]
-const LONGEST: usize = WHOLE as usize;
 /// Room for short files that are hashed together: for many, so that several are
 /// hashed at once for long, but no more than the processor has at hand. Each of them
 /// begins on a page of its own.
@@ -48,7 +46,7 @@ impl SampleReader {
         Self {
             short: AlignedBuffer::new(ROOM),
             used: 0,
-            long: AlignedBuffer::new(LONGEST),
+            long: AlignedBuffer::new(LONGEST_SAMPLE),
             pace: Pace::default(),
             volume: None,
             wanted: Share::default(),
@@ -85,11 +83,8 @@ impl SampleReader {
 
     /// Asks the system to read what a sample will need.
     pub(crate) fn ask_for(file: &OpenFile, size: u64) {
-        if size <= WHOLE {
-            file.advise_will_need(0, size);
-        } else {
-            file.advise_will_need(0, HEAD as u64);
-            file.advise_will_need(size - TAIL as u64, TAIL as u64);
+        for (offset, length) in stretches(size) {
+            file.advise_will_need(offset, length as u64);
         }
     }
 
@@ -124,14 +119,7 @@ impl SampleReader {
             true => &mut self.short[start..],
             false => &mut self.long[..],
         };
-        let is_whole = match whole_length(size) {
-            Some(length) => file.read_at(&mut buffer[..length], 0)? == length,
-            None => {
-                file.advise_random();
-                let (head, tail) = buffer[..HEAD + TAIL].split_at_mut(HEAD);
-                file.read_at(head, 0)? == HEAD && file.read_at(tail, size - TAIL as u64)? == TAIL
-            }
-        };
+        let is_whole = read_sample(file, size, buffer)?;
         self.pace.note(clock.elapsed());
         let is_unchanged = is_whole && is_same(file.opened_as(), &file.stat()?);
         if is_unchanged && is_short(size) {
@@ -149,26 +137,17 @@ impl SampleReader {
         if let [taken] = taken
             && !is_short(taken.size)
         {
-            return vec![taken.sample(SampleHash::Probe(self.probe(taken)))];
+            let content = &self.long[..sample_length(taken.size)];
+            return vec![taken.sample(SampleHash::Probe(probe(taken.size, content)))];
         }
         self.used = 0;
-        let content = |taken: &Taken| {
-            let length = whole_length(taken.size).unwrap_or(0);
-            &self.short[taken.start..taken.start + length]
-        };
+        let content = |taken: &Taken| &self.short[taken.start..][..sample_length(taken.size)];
         let contents: Vec<_> = taken.iter().map(content).collect();
         let digests = digest_all(algorithm, &contents).into_iter();
         let samples = digests.zip(taken);
         samples
             .map(|(digest, taken)| taken.sample(SampleHash::Digest(digest)))
             .collect()
-    }
-
-    fn probe(&self, taken: &Taken) -> Probe {
-        match whole_length(taken.size) {
-            Some(length) => probe_whole(&self.long[..length]),
-            None => probe(&self.long[..HEAD + TAIL]),
-        }
     }
 }
 
@@ -181,24 +160,19 @@ impl Taken {
     }
 }
 
-/// The bytes that are read of a file of this size.
-pub(crate) fn sample_length(size: u64) -> u64 {
-    whole_length(size).unwrap_or(HEAD + TAIL) as u64
-}
-
-/// The length of a file that is read whole.
-pub(crate) fn whole_length(size: u64) -> Option<usize> {
-    usize::try_from(size).ok().filter(|_| size <= WHOLE)
+/// Reads what a sample needs; `false` when the file became shorter.
+pub(crate) fn read_sample(file: &OpenFile, size: u64, buffer: &mut [u8]) -> io::Result<bool> {
+    let [(_, head), (tail_at, tail)] = stretches(size);
+    if tail > 0 {
+        file.advise_random();
+    }
+    let (first, second) = buffer[..head + tail].split_at_mut(head);
+    Ok(file.read_at(first, 0)? == head && (tail == 0 || file.read_at(second, tail_at)? == tail))
 }
 
 /// The room that a short file takes.
 fn room_of(size: u64) -> usize {
-    whole_length(size).map_or(ROOM, |length| length.next_multiple_of(PAGE))
-}
-
-/// Whether a file has a digest and no probe.
-pub(crate) fn is_short(size: u64) -> bool {
-    size <= SHORT
+    sample_length(size).next_multiple_of(PAGE)
 }
 
 #[cfg(test)]
@@ -208,6 +182,7 @@ mod tests {
     use super::*;
     use crate::hash::Hasher;
     use crate::model::now_ns;
+    use crate::model::sampling::SHORT;
     use crate::platform::{Dir, Links};
 
     #[test]
@@ -245,7 +220,6 @@ mod tests {
         assert_eq!(SampleReader::fitting([SHORT; 100]), 10);
         assert_eq!(SampleReader::fitting([1; 1_000]), ROOM / PAGE);
         assert_eq!(SampleReader::fitting([1, 2, 3]), 3);
-        assert_eq!(SampleReader::fitting([WHOLE + 1, 1]), 1);
         let mut reader = SampleReader::new();
         reader.used = ROOM - PAGE;
         assert!(reader.has_room_for(PAGE as u64) && !reader.has_room_for(PAGE as u64 + 1));

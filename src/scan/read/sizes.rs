@@ -16,6 +16,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use crate::catalog::WorkCopy;
+use crate::model::sampling::AT_SIGHT;
 use crate::model::{ScanOptions, VolumeId};
 
 /// Sets, so that workers seldom wait for each other.
@@ -23,8 +24,6 @@ const SHARDS: usize = 61;
 /// Most copies that are remembered, about 200 bytes each.
 const MOST_COPIES: usize = 100_000;
 
-/// Up to this size the first file of a size is read without waiting for a second.
-const READ_AT_SIGHT: u64 = 8 << 10;
 /// Copies that a tree makes remembered before that is done.
 const NOT_A_SMALL_TREE: usize = 500;
 
@@ -85,7 +84,7 @@ impl Sizes {
     fn bounded(options: &ScanOptions, most: usize) -> Self {
         Self {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
-            common: (0..=READ_AT_SIGHT).map(|_| AtomicBool::default()).collect(),
+            common: (0..=AT_SIGHT).map(|_| AtomicBool::default()).collect(),
             deferred: Mutex::default(),
             remembered: AtomicUsize::new(0),
             most,
@@ -175,7 +174,7 @@ impl Sizes {
 
     /// Whether the first file of this size is read at once.
     fn reads_at_sight(&self, size: u64) -> bool {
-        size <= READ_AT_SIGHT && self.remembered.load(Ordering::Relaxed) >= NOT_A_SMALL_TREE
+        size <= AT_SIGHT && self.remembered.load(Ordering::Relaxed) >= NOT_A_SMALL_TREE
     }
 
     /// Takes back a copy that was to be read now and could not be. One that is
@@ -252,6 +251,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::model::sampling::AT_SIGHT;
     use crate::model::{FileState, FolderId};
 
     /// A copy of that name, size and inode.
@@ -332,10 +332,10 @@ pub(crate) mod tests {
         assert_eq!(meet(&empty, "empty", 0, 2, false), Meeting::Leave);
     }
 
-    /// A set that has met so many sizes, all beyond [`READ_AT_SIGHT`].
+    /// A set that has met so many sizes, all beyond [`AT_SIGHT`].
     fn of_a_large_tree() -> Sizes {
         let sizes = Sizes::new(&ScanOptions::default());
-        for size in READ_AT_SIGHT..READ_AT_SIGHT + NOT_A_SMALL_TREE as u64 {
+        for size in AT_SIGHT..AT_SIGHT + NOT_A_SMALL_TREE as u64 {
             assert_eq!(meet(&sizes, "x", size, size, false), Meeting::Leave);
         }
         sizes
@@ -344,7 +344,7 @@ pub(crate) mod tests {
     #[test]
     fn in_a_large_tree_small_files_are_read_at_sight() {
         let sizes = of_a_large_tree();
-        let large = READ_AT_SIGHT + 1_000;
+        let large = AT_SIGHT + 1_000;
         assert_eq!(meet(&sizes, "large", large, 1, false), Meeting::Leave);
         assert_eq!(meet(&sizes, "linked", 9, 2, true), Meeting::Leave);
         assert_eq!(meet(&sizes, "first", 10, 3, false), Meeting::ReadNow);

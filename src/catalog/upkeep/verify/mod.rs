@@ -8,12 +8,12 @@ use std::path::{Component, Path, PathBuf};
 
 use rusqlite::{Connection, ErrorCode};
 
-use crate::catalog::PROBE_VERSION;
 use crate::catalog::runs::count_undetermined;
 use crate::catalog::store::{CatalogError, ReadOnly, rows, schema};
 use crate::catalog::upkeep::rules::rules;
 use crate::catalog::write::signature;
 use crate::model::RootId;
+use crate::model::sampling::PROBE_VERSION;
 
 /// Most lines taken over from SQLite's integrity check.
 const MOST_LINES: u32 = 20;

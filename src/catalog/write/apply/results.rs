@@ -4,11 +4,11 @@
 use rusqlite::{CachedStatement, Connection, params};
 
 use super::Applier;
-use crate::catalog::LARGE;
 use crate::catalog::store::terms::{self, STILL_IN_STATE};
 use crate::catalog::store::{blob, signed};
 use crate::catalog::write::records::{FileOutcome, FileResult, Record};
 use crate::catalog::write::{hash_states, signature};
+use crate::model::sampling::LARGE;
 use crate::model::{FolderId, RootId, ScanId};
 
 /// The statements that results need, held for a whole batch.

@@ -1,7 +1,6 @@
 //! Files of one class that agree in everything read so far, and how a chunk of
 //! each tells them apart.
 
-use std::ops::Range;
 use std::path::PathBuf;
 
 use super::CHUNK;
@@ -65,41 +64,27 @@ pub(crate) struct Lane {
 pub(crate) struct Part {
     lane: Lane,
     buffer: AlignedBuffer,
-    /// The bytes of the buffer that are still to be hashed.
-    left: Range<usize>,
+    length: usize,
 }
 
 impl Part {
     /// The lane in front of a chunk that fills so much of the buffer.
     pub(crate) fn new(lane: Lane, buffer: AlignedBuffer, length: usize) -> Self {
-        let left = 0..length;
-        Self { lane, buffer, left }
+        Self {
+            lane,
+            buffer,
+            length,
+        }
     }
 
     /// The lane's hasher, and what it has to take in.
     pub(crate) fn work(&mut self) -> (&mut Hasher, &[u8]) {
-        (&mut self.lane.hasher, &self.buffer[self.left.clone()])
+        (&mut self.lane.hasher, &self.buffer[..self.length])
     }
 
-    /// Notes that all but the last `left` bytes were hashed.
-    pub(crate) fn advance_to(&mut self, left: usize) {
-        let hashed = self.left.len() - left;
-        self.left.start += hashed;
-        self.lane.offset += hashed as u64;
-    }
-
-    /// Whether its chunk was hashed.
-    pub(crate) fn is_done(&self) -> bool {
-        self.left.is_empty()
-    }
-
-    /// The lane as far as it was hashed.
-    pub(crate) fn lane(&self) -> &Lane {
-        &self.lane
-    }
-
-    /// The lane, and the buffer, which is free again.
-    pub(crate) fn into_lane(self) -> (Lane, AlignedBuffer) {
+    /// The lane behind the chunk, which was hashed, and the free buffer.
+    pub(crate) fn into_lane(mut self) -> (Lane, AlignedBuffer) {
+        self.lane.offset += self.length as u64;
         (self.lane, self.buffer)
     }
 }

@@ -3,7 +3,7 @@
 //! A file that differs from all others is dropped at its first difference.
 //!
 //! Several classes are read at a time, so that there are several chunks to hash
-//! abreast ([`Hasher::update_abreast`]): this file has the loop over them, `reading`
+//! together ([`Hasher::update_all`]): this file has the loop over them, `reading`
 //! one class, `lane` the files of a class that agree so far.
 
 mod equal_so_far;
@@ -28,7 +28,7 @@ use reading::{Desk, Reading};
 pub(crate) const CHUNK: usize = 64 * 1024;
 /// How often results, and the state of large files, are sent to the writer: with
 /// the time to its next commit, less than half a second of reading them is lost
-/// to a kill. Files below [`crate::catalog::LARGE`] that are being read are begun
+/// to a kill. Files below [`crate::model::sampling::LARGE`] that are being read are begun
 /// anew.
 const SAVE_EVERY: Duration = Duration::from_millis(100);
 /// Classes that are read at a time where reads wait for a disk: hashing waits
@@ -132,8 +132,7 @@ impl<'c> Waiting<'c> {
 
 /// Reads chunks until there are enough to hash abreast.
 fn read(desk: &mut Desk<'_>, active: &mut [Reading<'_>], buffers: &mut Buffers) {
-    let at_hand: usize = active.iter().map(|reading| reading.parts.len()).sum();
-    let mut missing = desk.at_once().saturating_sub(at_hand);
+    let mut missing = desk.at_once();
     for reading in active {
         while missing > 0
             && let Some(read) = reading.step(desk, buffers)
@@ -143,17 +142,11 @@ fn read(desk: &mut Desk<'_>, active: &mut [Reading<'_>], buffers: &mut Buffers) 
     }
 }
 
-/// Hashes what is at hand, all of it equally far: the next chunks take the place
-/// of those that end, so that there are always as many.
+/// Hashes the chunks at hand together.
 fn hash(active: &mut [Reading<'_>], buffers: &mut Buffers) {
     let parts = active.iter_mut().flat_map(|reading| &mut reading.parts);
     let mut work: Vec<_> = parts.map(Part::work).collect();
-    Hasher::update_abreast(&mut work);
-    let left: Vec<_> = work.iter().map(|(_, left)| left.len()).collect();
-    let parts = active.iter_mut().flat_map(|reading| &mut reading.parts);
-    for (part, left) in parts.zip(left) {
-        part.advance_to(left);
-    }
+    Hasher::update_all(&mut work);
     for reading in active {
         reading.take_in(buffers);
     }

@@ -7,8 +7,9 @@ use std::time::Instant;
 
 use super::equal_so_far::{Buffers, Kind, Lane, Member, Part, Sorting};
 use super::{AT_ONCE_FROM_DISK, CHUNK, MOST_OPEN};
-use crate::catalog::{FileOutcome, FileResult, HashClass, HashState, LARGE, Record, WorkCopy};
+use crate::catalog::{FileOutcome, FileResult, HashClass, HashState, Record, WorkCopy};
 use crate::hash::{Hasher, STATE_FORMAT};
+use crate::model::sampling::LARGE;
 use crate::model::{Fault, Step, now_ns};
 use crate::pool::WorkerContext;
 use crate::scan::access::{Access, is_racy, is_same};
@@ -192,8 +193,7 @@ impl<'c> Reading<'c> {
 
     /// Takes back the lanes whose chunk was hashed.
     pub(crate) fn take_in(&mut self, buffers: &mut Buffers) {
-        let done: Vec<_> = self.parts.extract_if(.., |part| part.is_done()).collect();
-        for part in done {
+        for part in std::mem::take(&mut self.parts) {
             let (lane, buffer) = part.into_lane();
             buffers.give_back(buffer);
             self.put_back(lane);
@@ -216,7 +216,7 @@ impl<'c> Reading<'c> {
 
     /// Whether nothing of it is left to read.
     pub(crate) fn is_done(&self) -> bool {
-        self.lanes.is_empty() && self.parts.is_empty()
+        self.lanes.is_empty()
     }
 
     /// Notes how far large files came. A file that is too fresh is left out: it
@@ -225,8 +225,7 @@ impl<'c> Reading<'c> {
         if self.class.size < LARGE || desk.context.is_abandoned() {
             return;
         }
-        let lanes = self.lanes.iter().chain(self.parts.iter().map(Part::lane));
-        for lane in lanes.filter(|lane| lane.offset > 0) {
+        for lane in self.lanes.iter().filter(|lane| lane.offset > 0) {
             let Some(state) = lane.hasher.save() else {
                 return;
             };
