@@ -1,15 +1,15 @@
 //! Catching a panic together with the stack it came from. A backtrace taken
 //! after `catch_unwind` shows only the catcher, so it is captured in the panic
-//! hook, which is chained and touches nothing but panics inside [`catch`].
+//! hook, which is chained and changes nothing but panics inside [`catch`].
 
 use std::any::Any;
 use std::backtrace::Backtrace;
 use std::cell::Cell;
 use std::fmt;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
-use std::sync::Once;
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
-/// An item's worker function panicked.
+/// An item panicked.
 #[derive(Debug, Clone)]
 pub struct Panicked {
     /// What the panic said and, where known, the source line it came from.
@@ -33,10 +33,10 @@ struct Origin {
 /// What the hook does with a panic on this thread.
 #[derive(Default)]
 enum Trap {
-    /// Leaves it to the hook that was there before.
+    /// Passes it to the previous hook.
     #[default]
     Off,
-    /// Notes its origin, in silence.
+    /// Notes its origin and prints nothing.
     Armed,
     Sprung(Origin),
 }
@@ -55,6 +55,12 @@ pub(crate) fn catch<R>(work: impl FnOnce() -> R) -> Result<R, Panicked> {
     result.map_err(|payload| describe(payload.as_ref(), trap))
 }
 
+/// Locks even after a panic: no code under the pool's locks leaves their data
+/// half changed.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn install_hook() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
@@ -67,9 +73,9 @@ fn install_hook() {
     });
 }
 
-/// Notes the panic if this thread is inside [`catch`] and says whether that is
-/// all there is to do. A second panic may be on its way to an abort, of which
-/// only the previous hook can still tell the user.
+/// Notes the panic if this thread is inside [`catch`], and says whether that
+/// was enough. A second panic may be about to abort the process, and only the
+/// previous hook can still tell the user.
 fn spring_trap(info: &PanicHookInfo<'_>) -> bool {
     TRAP.try_with(|trap| {
         let before = trap.take();
@@ -90,9 +96,9 @@ fn describe(payload: &(dyn Any + Send), trap: Trap) -> Panicked {
         .downcast_ref::<&str>()
         .copied()
         .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("(a payload that is no text)");
+        .unwrap_or("(a payload that is not text)");
     let Trap::Sprung(origin) = trap else {
-        // Another hook took our place, or the panic was resumed from another thread.
+        // Another hook replaced ours, or the panic was resumed from elsewhere.
         return Panicked {
             message: text.to_owned(),
             backtrace: String::new(),
@@ -132,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_caught_inside_leaves_the_result_alone() {
+    fn a_panic_caught_inside_does_not_change_the_result() {
         let caught = catch(|| panic::catch_unwind(|| panic!("inner")).is_err());
         assert!(caught.unwrap());
     }

@@ -1,14 +1,15 @@
-//! When the workers want more: whoever feeds the queue sleeps while it is full
-//! and is woken once for half of it, not for every item.
+//! Wakes whoever feeds a queue once half of it was taken, not for every item.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Receiver, Sender, bounded, select};
+
+use super::stop::Shutdown;
 
 /// Joins those who take from a queue with the one who feeds it.
 #[derive(Debug)]
-pub(crate) struct Appetite {
+pub(crate) struct RefillSignal {
     /// The length at which more is wanted.
     low: usize,
     is_awaited: AtomicBool,
@@ -16,7 +17,7 @@ pub(crate) struct Appetite {
     woken: Receiver<()>,
 }
 
-impl Appetite {
+impl RefillSignal {
     pub(crate) fn new(low: usize) -> Self {
         let (wake, woken) = bounded(1);
         Self {
@@ -30,17 +31,21 @@ impl Appetite {
     /// Notes how long the queue is after something was taken.
     pub(crate) fn note(&self, length: usize) {
         if length <= self.low && self.is_awaited.swap(false, Ordering::SeqCst) {
-            // One is enough; an old one only wakes the feeder too early.
+            // One is enough; a stale one only wakes the feeder too early.
             self.wake.try_send(()).ok();
         }
     }
 
-    /// Waits until the queue is short, but only so long.
-    pub(crate) fn wait(&self, length: impl Fn() -> usize, longest: Duration) {
+    /// Waits until the queue is short, but only so long, and not once stopped.
+    pub(crate) fn wait(&self, length: impl Fn() -> usize, longest: Duration, shutdown: &Shutdown) {
         self.is_awaited.store(true, Ordering::SeqCst);
-        // Asked again: what was taken before is not told.
+        // Asked again: what was taken before the flag was set woke nobody.
         if length() > self.low {
-            self.woken.recv_timeout(longest).ok();
+            select! {
+                recv(self.woken) -> _ => {}
+                recv(shutdown.signal()) -> _ => {}
+                default(longest) => {}
+            }
         }
         self.is_awaited.store(false, Ordering::SeqCst);
     }
@@ -57,28 +62,37 @@ mod tests {
     #[test]
     fn a_short_queue_needs_no_waiting() {
         let began = Instant::now();
-        Appetite::new(5).wait(|| 5, LONG);
+        RefillSignal::new(5).wait(|| 5, LONG, &Shutdown::token());
         assert!(began.elapsed() < LONG);
     }
 
     #[test]
     fn the_feeder_is_woken_when_the_queue_is_short() {
-        let appetite = Appetite::new(5);
+        let signal = RefillSignal::new(5);
         let began = Instant::now();
         std::thread::scope(|scope| {
-            scope.spawn(|| appetite.wait(|| 10, LONG));
-            while !appetite.is_awaited.load(Ordering::SeqCst) {
+            scope.spawn(|| signal.wait(|| 10, LONG, &Shutdown::token()));
+            while !signal.is_awaited.load(Ordering::SeqCst) {
                 std::thread::yield_now();
             }
-            appetite.note(6);
-            assert!(appetite.is_awaited.load(Ordering::SeqCst), "not yet");
-            appetite.note(5);
+            signal.note(6);
+            assert!(signal.is_awaited.load(Ordering::SeqCst), "not yet");
+            signal.note(5);
         });
         assert!(began.elapsed() < LONG);
     }
 
     #[test]
     fn a_queue_that_stays_full_is_waited_for_only_so_long() {
-        Appetite::new(5).wait(|| 10, Duration::from_millis(1));
+        RefillSignal::new(5).wait(|| 10, Duration::from_millis(1), &Shutdown::token());
+    }
+
+    #[test]
+    fn a_stop_ends_the_wait() {
+        let stopped = Shutdown::token();
+        stopped.stop();
+        let began = Instant::now();
+        RefillSignal::new(5).wait(|| 10, LONG, &stopped);
+        assert!(began.elapsed() < LONG);
     }
 }

@@ -1,6 +1,6 @@
-//! The request to stop, as a token that every thread of a scan holds: a flag
-//! to look at between chunks and a channel to wait on in `select!`. Who asks,
-//! and how long is waited for the answer, is decided elsewhere.
+//! The request to stop, as a token that every thread holds: a flag to check
+//! between chunks and a channel to wait on in `select!`. Who asks, and how long
+//! it may take, is decided elsewhere.
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,7 +48,7 @@ impl Shutdown {
     }
 
     /// A token that stops with this one, but can also be stopped alone: a
-    /// part of the scan may end without looking like an interruption.
+    /// pool may end without looking like an interruption.
     pub fn child(&self) -> Self {
         let child = Self::token();
         if let Some(open) = self.state.lock().as_mut() {

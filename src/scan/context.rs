@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::access::OpenRoots;
 use super::devices::{Disks, Throttle};
 use super::list::Scope;
+use super::observe::Metrics;
 use super::read::{Probed, Sizes};
 use crate::catalog::{CatalogError, VolumeRow, WriterHandle};
 use crate::model::{Algorithm, ListingOptions, ScanId, VolumeId};
@@ -20,6 +21,8 @@ pub(crate) struct Shared {
     pub catalog: PathBuf,
     /// Where records go.
     pub writer: WriterHandle,
+    /// What the run counts.
+    pub metrics: Arc<Metrics>,
     /// The roots that can be read.
     pub roots: OpenRoots,
     /// The compiled name filters.

@@ -14,8 +14,9 @@ mod read;
 mod run;
 mod summary;
 
+pub use crate::pool::Durations;
 pub(crate) use access::is_same;
-pub use observe::{ItemKind, KindSnapshot, Metrics, MetricsSnapshot};
+pub use observe::{ItemKind, Metrics, MetricsSnapshot};
 pub(crate) use read::{CHUNK, read_sample};
 
 pub use audit::{AuditOutcome, AuditRequest, AuditVerdict, Audited, Listener, audit};

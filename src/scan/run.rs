@@ -80,6 +80,7 @@ pub fn run(
     let shared = Arc::new(Shared {
         catalog: path.clone(),
         writer: writer.handle(),
+        metrics: Arc::clone(metrics),
         roots,
         scope: Scope::new(&plan.options.listing)
             .map_err(|(glob, reason)| ScanError::BadGlob { glob, reason })?,

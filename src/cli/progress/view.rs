@@ -138,11 +138,11 @@ pub(crate) mod testing {
         metrics.files_probed.add(3_000);
         metrics.bytes_to_hash.add(12 << 30);
         metrics.bytes_hashed.add(3 << 30);
-        metrics.bytes_read.add(3 << 30);
         metrics.faults.add(3);
         metrics.reclaimable.add(1 << 30);
         let mut now = metrics.snapshot();
         now.stage = Stage::Hash;
+        now.bytes_read = 3 << 30;
         now.elapsed = Duration::from_secs(83);
         (now.workers, now.active) = (4, 3);
         View {

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use crate::scan::{ItemKind, KindSnapshot, MetricsSnapshot};
+use crate::scan::{Durations, ItemKind, MetricsSnapshot};
 
 /// The whole file. `running` is false in the last one of a command.
 pub(crate) fn render(now: &MetricsSnapshot, running: bool) -> String {
@@ -179,7 +179,7 @@ fn durations(text: &mut String, now: &MetricsSnapshot) {
 
 /// Where a bucket of the histogram ends, in seconds.
 fn upper_bound(bucket: usize) -> String {
-    if bucket + 1 == KindSnapshot::BUCKETS {
+    if bucket + 1 == Durations::BUCKETS {
         return "+Inf".to_owned();
     }
     let micros = 1_u64 << bucket;
@@ -205,9 +205,10 @@ mod tests {
     fn rendered() -> String {
         let metrics = Metrics::new();
         metrics.files_seen.add(7);
-        metrics.bytes_read.add(1 << 40);
         metrics.faults.add(2);
-        render(&metrics.snapshot(), true)
+        let mut now = metrics.snapshot();
+        now.bytes_read = 1 << 40;
+        render(&now, true)
     }
 
     #[test]
@@ -255,10 +256,10 @@ mod tests {
             .lines()
             .filter(|line| line.contains("_bucket{kind=\"hash\""))
             .collect();
-        assert_eq!(buckets.len(), KindSnapshot::BUCKETS);
+        assert_eq!(buckets.len(), Durations::BUCKETS);
         assert!(buckets[0].contains("le=\"0.000001\""), "{}", buckets[0]);
         assert!(buckets[20].contains("le=\"1.048576\""), "{}", buckets[20]);
-        assert!(buckets[KindSnapshot::BUCKETS - 1].contains("le=\"+Inf\""));
+        assert!(buckets[Durations::BUCKETS - 1].contains("le=\"+Inf\""));
         assert!(text.contains("dupescan_item_duration_seconds_count{kind=\"hash\"} 0\n"));
     }
 

@@ -250,6 +250,9 @@ fn troubles(context: &Context, outcome: &Outcome, out: &mut impl Write) -> io::R
             counted(findings.abandoned as u64, "thread", "threads")
         )?;
     }
+    for error in &findings.worker_errors {
+        writeln!(out, "  {}", crate::model::escape(error))?;
+    }
     if outcome.interrupted {
         writeln!(
             out,

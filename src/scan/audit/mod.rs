@@ -139,7 +139,10 @@ pub fn audit(
     catalog.set_durability(limits.durability)?;
     let (path, algorithm) = (catalog.path().to_owned(), catalog.reader()?.algorithm()?);
     let writer = Writer::start(catalog, limits.batch_rows, limits.batch_time)?;
-    let shared = Arc::new(surroundings(&writer, path, roots, algorithm, bwlimit)?);
+    let shared = Arc::new(Shared {
+        metrics: Arc::clone(metrics),
+        ..surroundings(&writer, path, roots, algorithm, bwlimit)?
+    });
     let engine = Engine::start(&shared, writer.died().clone(), limits, shutdown, metrics)?;
     let source = AuditSource::new(list, run.id, writer.handle(), metrics, tell);
     work_off(engine, source, writer, limits)
@@ -202,6 +205,7 @@ fn surroundings(
     Ok(Shared {
         catalog,
         writer: writer.handle(),
+        metrics: Arc::default(),
         roots,
         scope: Scope::new(&listing)
             .map_err(|(glob, reason)| ScanError::BadGlob { glob, reason })?,

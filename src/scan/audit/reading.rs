@@ -107,14 +107,14 @@ fn read(
         let chunk = &mut buffer[..length];
         let got = file.read_at(chunk, offset)?;
         context.progress(got as u64);
-        context.metrics().bytes_hashed.add(got as u64);
+        shared.metrics.bytes_hashed.add(got as u64);
         if got < length {
             return Ok(Read::Changed);
         }
         hasher.update(chunk);
         offset += length as u64;
     }
-    context.metrics().files_hashed.add(1);
+    shared.metrics.files_hashed.add(1);
     Ok(match is_same(file.opened_as(), &file.stat()?) {
         true => Read::Whole(hasher.finish()),
         false => Read::Changed,

@@ -225,7 +225,7 @@ impl Engine {
             };
             self.in_flight -= 1;
             let work = &abandoned.job.item;
-            let (stuck, rest) = match work.item.split_listing(abandoned.part, &abandoned.what) {
+            let (stuck, rest) = match work.item.split_listing(abandoned.part, &abandoned.path) {
                 Some((file, listing)) => (file, Some(listing)),
                 None => work.item.split(abandoned.part),
             };
@@ -242,9 +242,9 @@ impl Engine {
                 self.retries.add_after(with(rest), Duration::ZERO);
             }
             events::item_given_up(&abandoned, stuck.places().len());
-            self.give_up(&with(stuck), &fault, &abandoned.what, source)?;
+            self.give_up(&with(stuck), &fault, &abandoned.path, source)?;
             self.findings.abandoned += 1;
-            if self.findings.abandoned >= Pool::<Work, ItemReport>::MAX_REPLACEMENTS {
+            if self.findings.abandoned >= Pool::<Work>::MAX_REPLACEMENTS {
                 return Err(ScanError::TooManyStuck(self.findings.abandoned));
             }
         }

@@ -19,11 +19,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, TryRecvError, TrySendError, after, bounded, never, select};
+use crossbeam_channel::{Receiver, TryRecvError, after, bounded, never, select};
 
 use crate::catalog::{CatalogError, WorkName, WriterHandle};
 use crate::model::{Fault, Limits, ScanId, VolumeId};
-use crate::pool::{Done, Job, Pool, Shutdown};
+use crate::pool::{Done, Pool, PoolOptions, Refused, Shutdown};
 use crate::scan::context::Shared;
 use crate::scan::devices::Breakers;
 use crate::scan::error::ScanError;
@@ -96,12 +96,14 @@ pub struct Findings {
     panics: u32,
     /// Workers that were left behind.
     pub abandoned: usize,
+    /// What the pool said about panics and abandoned workers.
+    pub worker_errors: Vec<String>,
 }
 
 /// The pool and everything the loop needs.
 pub(crate) struct Engine {
-    pool: Pool<Work, ItemReport>,
-    done: Receiver<Done<Work, ItemReport>>,
+    pool: Pool<Work>,
+    done: Receiver<Done<Work>>,
     writer: WriterHandle,
     shared: Arc<Shared>,
     /// Workers that may still be called.
@@ -139,9 +141,13 @@ impl Engine {
         let (report, done) = bounded(limits.queue_capacity() + limits.most_workers());
         let retries = limits.retries;
         let for_workers = Arc::clone(shared);
-        let pool = Pool::start(limits, shutdown, Arc::clone(metrics), report, move |_| {
-            let mut worker = Worker::new(Arc::clone(&for_workers), retries);
-            move |job: &Job<Work>, context: &crate::pool::WorkerContext| worker.run(job, context)
+        let options = PoolOptions {
+            workers: limits.workers,
+            queue: limits.queue_capacity(),
+        };
+        let pool_metrics = Arc::clone(&metrics.pool);
+        let pool = Pool::start(options, shutdown, pool_metrics, report, move || {
+            Worker::new(Arc::clone(&for_workers), retries)
         })?;
         Ok(Self {
             pool,
@@ -167,16 +173,22 @@ impl Engine {
     /// Works a source off. When it returns `Finished`, everything learned was
     /// sent to the writer: flush it before asking the catalog.
     pub(crate) fn run_stage(&mut self, source: &mut dyn Source) -> Result<StageEnd, ScanError> {
-        let mut next: Option<Job<Work>> = None;
+        let mut next: Option<Work> = None;
         let mut watched = Instant::now();
         loop {
             if self.shutdown.is_stopped() {
                 return Ok(StageEnd::Interrupted);
             }
+            self.was_fed = false;
             if next.is_none() {
-                next = self.next_job(source)?;
+                next = self.next_work(source)?;
             }
-            next = self.offer(next)?;
+            if let Some(work) = next.take() {
+                next = self.submit(work)?;
+                while let Ok(done) = self.done.try_recv() {
+                    self.finished(done, source)?;
+                }
+            }
             if next.is_none() && self.in_flight == 0 && self.retries.is_empty() {
                 if !self.suspects.is_empty() {
                     self.judge_suspects(source)?;
@@ -196,15 +208,10 @@ impl Engine {
                 continue;
             }
             // Feed first: while the queue takes work there is nothing to wait for.
-            if next.is_none() && self.was_fed {
-                if let Ok(done) = self.done.try_recv() {
-                    self.finished(done, source)?;
-                }
-                continue;
-            }
-            if next.is_some() {
-                self.rest(source)?;
-            } else if let Some(done) = self.wait()? {
+            if next.is_none()
+                && !self.was_fed
+                && let Some(done) = self.wait()?
+            {
                 self.finished(done, source)?;
             }
         }
@@ -217,10 +224,11 @@ impl Engine {
         let mut findings = self.findings;
         let ended = self.pool.wait(deadline);
         findings.abandoned = ended.abandoned;
+        findings.worker_errors = ended.errors;
         findings
     }
 
-    fn next_job(&mut self, source: &mut dyn Source) -> Result<Option<Job<Work>>, ScanError> {
+    fn next_work(&mut self, source: &mut dyn Source) -> Result<Option<Work>, ScanError> {
         loop {
             let work = match self.retries.pop_due() {
                 Some(work) => Some(work),
@@ -228,7 +236,7 @@ impl Engine {
             };
             match work {
                 Some(work) if !self.admits(&work) => self.hold(&work, source),
-                other => return Ok(other.map(|work| self.pool.job(work.item.kind(), work))),
+                other => return Ok(other),
             }
         }
     }
@@ -241,12 +249,12 @@ impl Engine {
     /// Takes back what waits for devices whose breaker is open: each item would
     /// fail as well, or hang. The others are sent again.
     fn recall(&mut self, source: &mut dyn Source) {
-        for job in self.pool.recall() {
+        for work in self.pool.recall() {
             self.in_flight -= 1;
-            if self.admits(&job.item) {
-                self.retries.add_after(job.item, Duration::ZERO);
+            if self.admits(&work) {
+                self.retries.add_after(work, Duration::ZERO);
             } else {
-                self.hold(&job.item, source);
+                self.hold(&work, source);
             }
         }
     }
@@ -260,43 +268,27 @@ impl Engine {
         source.held();
     }
 
-    /// Puts the job into the queue if there is room; otherwise gives it back.
-    fn offer(&mut self, job: Option<Job<Work>>) -> Result<Option<Job<Work>>, ScanError> {
-        self.was_fed = false;
-        let Some(job) = job else {
-            return Ok(None);
-        };
-        match self.pool.queue().try_send(job) {
-            Ok(()) => {
-                self.sent();
+    /// Queues work; gives it back if the queue stayed full.
+    fn submit(&mut self, work: Work) -> Result<Option<Work>, ScanError> {
+        match self.pool.submit_timeout(work, LONGEST_REST) {
+            Ok(_) => {
+                self.in_flight += 1;
                 self.was_fed = true;
                 Ok(None)
             }
-            Err(TrySendError::Full(job)) => Ok(Some(job)),
-            Err(TrySendError::Disconnected(_)) => Err(ScanError::PoolGone),
-        }
-    }
-
-    fn sent(&mut self) {
-        self.in_flight += 1;
-        self.pool.note_queued();
-    }
-
-    /// Lets the workers work for a moment, then takes in what they did.
-    fn rest(&mut self, source: &mut dyn Source) -> Result<(), ScanError> {
-        self.pool.rest(LONGEST_REST);
-        while let Ok(done) = self.done.try_recv() {
-            self.finished(done, source)?;
-        }
-        match self.writer_died.try_recv() {
-            Err(TryRecvError::Disconnected) => Err(writer_gone()),
-            _ => Ok(()),
+            Err(Refused::Full(work)) => match self.writer_died.try_recv() {
+                Err(TryRecvError::Disconnected) => Err(writer_gone()),
+                _ => Ok(Some(work)),
+            },
+            // The scan's own stop is noticed by the loop.
+            Err(Refused::Stopped(work)) if self.shutdown.is_stopped() => Ok(Some(work)),
+            Err(Refused::Stopped(_)) => Err(ScanError::PoolGone),
         }
     }
 
     /// Waits until an item is done, a retry is due, the writer died or shutdown
     /// is requested; returns a finished item if that is what came.
-    fn wait(&mut self) -> Result<Option<Done<Work, ItemReport>>, ScanError> {
+    fn wait(&mut self) -> Result<Option<Done<Work>>, ScanError> {
         let timer = match self.retries.next_at() {
             Some(at) => after(at.saturating_duration_since(Instant::now()).min(WATCH)),
             None if self.in_flight > 0 => after(WATCH),
@@ -310,11 +302,7 @@ impl Engine {
         }
     }
 
-    fn finished(
-        &mut self,
-        done: Done<Work, ItemReport>,
-        source: &mut dyn Source,
-    ) -> Result<(), ScanError> {
+    fn finished(&mut self, done: Done<Work>, source: &mut dyn Source) -> Result<(), ScanError> {
         self.in_flight -= 1;
         self.call_reserve();
         self.warned.remove(&done.job.id);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::item::{Item, ItemReport, Work};
 use crate::catalog::{CatalogError, ReadOnly};
-use crate::pool::{Job, WorkerContext};
+use crate::pool::{WorkItem, WorkerContext};
 use crate::scan::access::Access;
 use crate::scan::audit::audit_batch;
 use crate::scan::context::Shared;
@@ -21,6 +21,19 @@ pub(crate) struct Worker {
     chunks: Buffers,
     /// How long reading chunks takes.
     pace: Pace,
+}
+
+impl WorkItem for Work {
+    type Worker = Worker;
+    type Report = ItemReport;
+
+    fn label(&self) -> &'static str {
+        self.item.kind().name()
+    }
+
+    fn run(&self, worker: &mut Worker, context: &WorkerContext) -> ItemReport {
+        worker.run(self, context)
+    }
 }
 
 impl Worker {
@@ -40,7 +53,7 @@ impl Worker {
     }
 
     /// Does one item.
-    pub(crate) fn run(&mut self, job: &Job<Work>, context: &WorkerContext) -> ItemReport {
+    fn run(&mut self, work: &Work, context: &WorkerContext) -> ItemReport {
         let access = match &mut self.access {
             Ok(access) => access,
             Err(error) => {
@@ -50,14 +63,14 @@ impl Worker {
                 };
             }
         };
-        panic_if_asked(job);
-        let _turn = match &job.item.item {
+        panic_if_asked(work.label());
+        let _turn = match &work.item {
             Item::List(_) => Turn::default(),
             reading => self.shared.disks.turn(&reading.volumes(), context),
         };
-        match &job.item.item {
+        match &work.item {
             Item::List(item) => {
-                let is_last_attempt = job.item.failed >= self.retries;
+                let is_last_attempt = work.failed >= self.retries;
                 list(
                     access,
                     &self.shared,
@@ -83,9 +96,9 @@ impl Worker {
 }
 
 /// Lets a test see what a panic in a worker does; debug builds only.
-fn panic_if_asked(job: &Job<Work>) {
+fn panic_if_asked(label: &str) {
     let is_asked =
-        || std::env::var_os("DUPESCAN_TEST_PANIC").is_some_and(|kind| kind == *job.kind.name());
+        || std::env::var_os("DUPESCAN_TEST_PANIC").is_some_and(|wanted| wanted == *label);
     assert!(
         !cfg!(debug_assertions) || !is_asked(),
         "asked for by DUPESCAN_TEST_PANIC"

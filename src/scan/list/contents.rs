@@ -138,7 +138,7 @@ impl Folder {
     /// The listing of a folder whose files are what its rows say: not one row
     /// has to be read.
     fn unchanged(&self, parts: &Parts<'_>, mut found: Found, sum: &mut Sum) -> PartListing {
-        let metrics = parts.visit.context.metrics();
+        let metrics = &parts.visit.shared.metrics;
         let files = std::mem::take(&mut found.files);
         let diff = Diff::of_unchanged(files.iter().map(|(_, stat)| stat));
         metrics.files_seen.add(diff.counts.files);
@@ -157,7 +157,7 @@ impl Folder {
         reader: &mut SampleReader,
         sum: &mut Sum,
     ) -> Result<PartListing, Stop> {
-        let metrics = parts.visit.context.metrics();
+        let metrics = &parts.visit.shared.metrics;
         let files = std::mem::take(&mut found.files);
         let unsure = std::mem::take(&mut found.unsure_files);
         let open = std::mem::take(&mut found.open);
@@ -213,7 +213,7 @@ impl Folder {
             let catalog = parts.access.catalog();
             subfolders.keep_unplugged(|gone| catalog.has_mount_point_below(gone))?;
         }
-        context.metrics().folders_listed.add(1);
+        shared.metrics.folders_listed.add(1);
         let unplugged = subfolders.unplugged.iter();
         report
             .offline

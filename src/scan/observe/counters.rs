@@ -7,13 +7,13 @@
 //! in the middle of a scan may therefore be off by the items in flight.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::model::Stage;
-use crate::pool::Whereabouts;
+use crate::pool::{Counter, Durations, PoolMetrics};
 
 /// What a work item does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -54,34 +54,6 @@ impl fmt::Display for ItemKind {
     }
 }
 
-/// A sum that any thread may add to.
-#[derive(Debug, Default)]
-pub struct Counter(AtomicU64);
-
-impl Counter {
-    /// Adds `amount`.
-    pub fn add(&self, amount: u64) {
-        self.0.fetch_add(amount, Ordering::Relaxed);
-    }
-
-    /// The sum so far.
-    pub fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    fn subtract(&self, amount: u64) {
-        self.0.fetch_sub(amount, Ordering::Relaxed);
-    }
-
-    fn raise_to(&self, level: u64) {
-        self.0.fetch_max(level, Ordering::Relaxed);
-    }
-
-    fn set(&self, value: u64) {
-        self.0.store(value, Ordering::Relaxed);
-    }
-}
-
 /// The counters of one scan. The pool keeps its own; the public ones are for
 /// the items and the orchestrator.
 #[derive(Debug)]
@@ -104,8 +76,6 @@ pub struct Metrics {
     pub bytes_hashed: Counter,
     /// Things that went wrong with one path.
     pub faults: Counter,
-    /// Bytes read by all items; `WorkerContext::progress` adds to it.
-    pub bytes_read: Counter,
     /// Bytes of files found equal to another one that was read beside them. A
     /// lower bound of what could be freed: files found equal by their digests
     /// alone are not in it.
@@ -119,17 +89,9 @@ pub struct Metrics {
 
     is_audit: AtomicBool,
     stage: Mutex<Entered>,
-    whereabouts: Whereabouts,
     started: Instant,
-    workers: Counter,
-    active: Counter,
-    queued: Counter,
-    processed: Counter,
-    failed: Counter,
-    abandoned: Counter,
-    queue_peak: Counter,
-    busy_ns: Counter,
-    kinds: [Durations; ItemKind::ALL.len()],
+    /// What the pool counts; its progress is the bytes read.
+    pub(crate) pool: Arc<PoolMetrics>,
 }
 
 /// A stage, and what had passed and was read when it began.
@@ -153,7 +115,6 @@ impl Metrics {
             bytes_to_hash: Counter::default(),
             bytes_hashed: Counter::default(),
             faults: Counter::default(),
-            bytes_read: Counter::default(),
             reclaimable: Counter::default(),
             files_to_audit: Counter::default(),
             files_audited: Counter::default(),
@@ -164,17 +125,8 @@ impl Metrics {
                 after: Duration::ZERO,
                 bytes_read: 0,
             }),
-            whereabouts: Whereabouts::default(),
             started: Instant::now(),
-            workers: Counter::default(),
-            active: Counter::default(),
-            queued: Counter::default(),
-            processed: Counter::default(),
-            failed: Counter::default(),
-            abandoned: Counter::default(),
-            queue_peak: Counter::default(),
-            busy_ns: Counter::default(),
-            kinds: Default::default(),
+            pool: Arc::default(),
         }
     }
 
@@ -182,21 +134,21 @@ impl Metrics {
     pub fn snapshot(&self) -> MetricsSnapshot {
         let entered = *self.stage.lock().unwrap_or_else(PoisonError::into_inner);
         let elapsed = self.started.elapsed();
-        let workers = self.workers.get();
+        let pool = self.pool.snapshot();
         MetricsSnapshot {
             elapsed,
             stage: entered.stage,
             stage_began: (entered.after, entered.bytes_read),
-            workers,
-            active: self.active.get(),
-            queued: self.queued.get(),
-            processed: self.processed.get(),
-            failed: self.failed.get(),
-            abandoned: self.abandoned.get(),
-            queue_peak: self.queue_peak.get(),
-            utilisation: utilisation(self.busy_ns.get(), workers, elapsed),
-            kinds: ItemKind::ALL.map(|kind| self.kinds[kind.index()].snapshot()),
-            bytes_read: self.bytes_read.get(),
+            workers: pool.workers,
+            active: pool.active,
+            queued: pool.queued,
+            processed: pool.processed,
+            failed: pool.failed,
+            abandoned: pool.abandoned,
+            queue_peak: pool.queue_peak,
+            utilisation: pool.utilisation(elapsed),
+            kinds: ItemKind::ALL.map(|kind| pool.durations(kind.name())),
+            bytes_read: pool.progress,
             folders_listed: self.folders_listed.get(),
             files_seen: self.files_seen.get(),
             files_unchanged: self.files_unchanged.get(),
@@ -216,12 +168,7 @@ impl Metrics {
 
     /// A path that some worker was at since the last call; empty if none was.
     pub fn current_path(&self) -> PathBuf {
-        self.whereabouts.ask()
-    }
-
-    /// A worker is at this path.
-    pub(crate) fn at_path(&self, path: &Path) {
-        self.whereabouts.offer(path);
+        self.pool.current_path()
     }
 
     /// The run is an audit: it does nothing but read.
@@ -235,49 +182,8 @@ impl Metrics {
         *self.stage.lock().unwrap_or_else(PoisonError::into_inner) = Entered {
             stage,
             after: self.started.elapsed(),
-            bytes_read: self.bytes_read.get(),
+            bytes_read: self.pool.snapshot().progress,
         };
-    }
-
-    /// The pool started this many workers.
-    pub(crate) fn pool_started(&self, workers: usize) {
-        self.workers.set(workers as u64);
-    }
-
-    /// An item was queued, and the queue is now this long.
-    pub(crate) fn item_queued(&self, queue_length: usize) {
-        self.queued.add(1);
-        // A worker may have emptied the queue since, but it did hold the item.
-        self.queue_peak.raise_to((queue_length as u64).max(1));
-    }
-
-    /// A worker took an item.
-    pub(crate) fn item_started(&self) {
-        self.active.add(1);
-    }
-
-    /// A worker was at work for this long, not yet counted by an earlier call.
-    pub(crate) fn worked(&self, time: Duration) {
-        self.busy_ns.add(nanoseconds(time));
-    }
-
-    /// A worker came to the end of its item; it failed if it panicked.
-    pub(crate) fn item_ended(&self, kind: ItemKind, duration: Duration, failed: bool) {
-        self.active.subtract(1);
-        self.kinds[kind.index()].add(duration);
-        let ends = if failed {
-            &self.failed
-        } else {
-            &self.processed
-        };
-        ends.add(1);
-    }
-
-    /// A worker was given up together with its item.
-    pub(crate) fn item_abandoned(&self) {
-        self.active.subtract(1);
-        self.failed.add(1);
-        self.abandoned.add(1);
     }
 }
 
@@ -313,7 +219,7 @@ pub struct MetricsSnapshot {
     /// Busy time of all workers over workers × elapsed time, 0 to 1. Running
     /// items count up to their last progress.
     pub utilisation: f64,
-    kinds: [KindSnapshot; ItemKind::ALL.len()],
+    kinds: [Durations; ItemKind::ALL.len()],
     /// Bytes read by all items.
     pub bytes_read: u64,
     /// Folders whose listing is complete.
@@ -348,74 +254,9 @@ pub struct MetricsSnapshot {
 
 impl MetricsSnapshot {
     /// The durations of one kind of item.
-    pub fn kind(&self, kind: ItemKind) -> &KindSnapshot {
+    pub fn kind(&self, kind: ItemKind) -> &Durations {
         &self.kinds[kind.index()]
     }
-}
-
-/// How long the items of one kind took, abandoned ones left out.
-#[derive(Debug, Clone)]
-pub struct KindSnapshot {
-    /// Items that ended.
-    pub count: u64,
-    /// Their durations added up.
-    pub total: Duration,
-    /// Their mean duration.
-    pub mean: Duration,
-    /// How many took less than 1 µs, then less than 2, 4, 8 … µs; the last
-    /// bucket holds everything longer.
-    pub histogram: [u64; KindSnapshot::BUCKETS],
-}
-
-impl KindSnapshot {
-    /// Buckets of the histogram; the last one begins at 2²⁶ µs, 67 seconds.
-    pub const BUCKETS: usize = 28;
-}
-
-/// The durations of one kind of item, added up.
-#[derive(Debug, Default)]
-struct Durations {
-    total_ns: Counter,
-    histogram: [Counter; KindSnapshot::BUCKETS],
-}
-
-impl Durations {
-    fn add(&self, duration: Duration) {
-        self.total_ns.add(nanoseconds(duration));
-        self.histogram[bucket(duration)].add(1);
-    }
-
-    fn snapshot(&self) -> KindSnapshot {
-        let histogram: [u64; KindSnapshot::BUCKETS] =
-            std::array::from_fn(|bucket| self.histogram[bucket].get());
-        let count = histogram.iter().sum();
-        let total = self.total_ns.get();
-        let mean = total.checked_div(count).unwrap_or(0);
-        KindSnapshot {
-            count,
-            total: Duration::from_nanos(total),
-            mean: Duration::from_nanos(mean),
-            histogram,
-        }
-    }
-}
-
-fn bucket(duration: Duration) -> usize {
-    let bits = u128::BITS - duration.as_micros().leading_zeros();
-    (bits as usize).min(KindSnapshot::BUCKETS - 1)
-}
-
-fn utilisation(busy_ns: u64, workers: u64, elapsed: Duration) -> f64 {
-    let available = elapsed.as_secs_f64() * workers as f64;
-    if available > 0.0 {
-        (Duration::from_nanos(busy_ns).as_secs_f64() / available).min(1.0)
-    } else {
-        0.0
-    }
-}
-
-fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
@@ -423,56 +264,6 @@ mod tests {
     use std::thread;
 
     use super::*;
-
-    #[test]
-    fn durations_fall_into_powers_of_two() {
-        let micros = Duration::from_micros;
-        let buckets = [0, 1, 2, 3, 4, 1023, 1024].map(|us| bucket(micros(us)));
-        assert_eq!(buckets, [0, 1, 2, 2, 3, 10, 11]);
-        assert_eq!(bucket(micros((1 << 26) - 1)), 26);
-        assert_eq!(bucket(micros(1 << 26)), 27);
-        assert_eq!(bucket(Duration::MAX), 27);
-    }
-
-    #[test]
-    fn utilisation_is_a_share_of_all_workers_time() {
-        let second = Duration::from_secs(1);
-        assert!((utilisation(500_000_000, 1, second) - 0.5).abs() < 1e-9);
-        assert!((utilisation(500_000_000, 2, second) - 0.25).abs() < 1e-9);
-        assert!((utilisation(5_000_000_000, 1, second) - 1.0).abs() < 1e-9);
-        assert!(utilisation(1, 0, second).abs() < 1e-9);
-        assert!(utilisation(1, 1, Duration::ZERO).abs() < 1e-9);
-    }
-
-    #[test]
-    fn each_kind_keeps_its_own_durations() {
-        let metrics = Metrics::new();
-        for millis in [1, 3] {
-            metrics.item_started();
-            metrics.item_ended(ItemKind::Probe, Duration::from_millis(millis), false);
-        }
-        metrics.item_started();
-        metrics.item_ended(ItemKind::Hash, Duration::from_secs(1), true);
-        let seen = metrics.snapshot();
-        assert_eq!(seen.kind(ItemKind::List).count, 0);
-        assert_eq!(seen.kind(ItemKind::List).mean, Duration::ZERO);
-        assert_eq!(seen.kind(ItemKind::Probe).count, 2);
-        assert_eq!(seen.kind(ItemKind::Probe).mean, Duration::from_millis(2));
-        assert_eq!(seen.kind(ItemKind::Probe).histogram[10], 1);
-        assert_eq!(seen.kind(ItemKind::Probe).histogram[12], 1);
-        assert_eq!(seen.kind(ItemKind::Hash).count, 1);
-        assert_eq!((seen.processed, seen.failed, seen.active), (2, 1, 0));
-    }
-
-    #[test]
-    fn the_queue_peak_only_rises() {
-        let metrics = Metrics::new();
-        for length in [0, 7, 3] {
-            metrics.item_queued(length);
-        }
-        let seen = metrics.snapshot();
-        assert_eq!((seen.queued, seen.queue_peak), (3, 7));
-    }
 
     #[test]
     fn threads_add_without_losing_anything() {

@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::catalog::ScanRow;
 use crate::model::{Fault, ScanId, Stage, VolumeId, escape};
-use crate::pool::{Abandoned, Stalled};
+use crate::pool::{Abandoned, Stalled, WorkItem};
 use crate::scan::engine::{Findings, StageEnd};
 use crate::scan::error::ScanError;
 
@@ -133,12 +133,12 @@ pub(crate) fn item_failed(path: &Path, fault: &Fault, attempts: u32) {
 
 /// An item stands still.
 pub(crate) fn item_stall(stalled: &Stalled) {
-    let path = LogPath::new(&stalled.what);
+    let path = LogPath::new(&stalled.path);
     tracing::warn!(
         event = "item.stall",
         path = path.text,
         path_b64 = path.base64,
-        kind = stalled.kind.name(),
+        kind = stalled.label,
         worker = stalled.worker,
         seconds = stalled.idle.as_secs(),
         "no progress"
@@ -146,13 +146,13 @@ pub(crate) fn item_stall(stalled: &Stalled) {
 }
 
 /// An item stood still for too long; so many paths became dead letters.
-pub(crate) fn item_given_up<T>(abandoned: &Abandoned<T>, paths: usize) {
-    let path = LogPath::new(&abandoned.what);
+pub(crate) fn item_given_up<T: WorkItem>(abandoned: &Abandoned<T>, paths: usize) {
+    let path = LogPath::new(&abandoned.path);
     tracing::warn!(
         event = "item.given_up",
         path = path.text,
         path_b64 = path.base64,
-        kind = abandoned.job.kind.name(),
+        kind = abandoned.job.item.label(),
         worker = abandoned.worker,
         seconds = abandoned.idle.as_secs(),
         paths,

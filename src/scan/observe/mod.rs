@@ -5,7 +5,7 @@ pub(crate) mod events;
 mod notice;
 mod timing;
 
-pub use counters::{ItemKind, KindSnapshot, Metrics, MetricsSnapshot};
+pub use counters::{ItemKind, Metrics, MetricsSnapshot};
 pub(crate) use events::LogPath;
 pub use notice::Notice;
 pub use timing::Timing;

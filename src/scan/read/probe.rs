@@ -62,7 +62,7 @@ pub(crate) fn probe_batch(
                 let bytes = sample_length(copy.state.size) as u64;
                 bytes_read += bytes;
                 context.progress(bytes);
-                context.metrics().files_probed.add(1);
+                shared.metrics.files_probed.add(1);
                 if is_short(copy.state.size) {
                     unhashed.add(copy, taken);
                 } else {

@@ -100,7 +100,7 @@ impl Sampler<'_> {
             }
         }
         self.context.progress(bytes_read);
-        let metrics = self.context.metrics();
+        let metrics = &self.shared.metrics;
         metrics.candidates.add(taken.len() as u64);
         metrics.files_probed.add(taken.len() as u64);
         let samples = self.reader.hash(&taken, self.shared.algorithm);

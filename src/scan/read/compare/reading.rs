@@ -284,7 +284,7 @@ impl<'c> Reading<'c> {
         if member.is_hole(offset, length) {
             chunk.fill(0);
             context.progress(0);
-            context.metrics().bytes_hashed.add(length);
+            desk.shared.metrics.bytes_hashed.add(length);
             return Ok(true);
         }
         if let Some(throttle) = &desk.shared.throttle {
@@ -296,7 +296,7 @@ impl<'c> Reading<'c> {
         desk.pace.note(clock.elapsed());
         desk.bytes_read += read;
         context.progress(read);
-        context.metrics().bytes_hashed.add(read);
+        desk.shared.metrics.bytes_hashed.add(read);
         Ok(read == length)
     }
 
@@ -327,7 +327,7 @@ impl<'c> Reading<'c> {
             self.settle(desk, alone);
             // The rest need not be read, which makes it done.
             let rest = self.class.size - (lane.offset + length as u64);
-            desk.context.metrics().bytes_hashed.add(rest);
+            desk.shared.metrics.bytes_hashed.add(rest);
             return;
         }
         let lane = Lane {
@@ -351,7 +351,7 @@ impl<'c> Reading<'c> {
             let digest = lane.hasher.finish();
             let compared = (lane.members.len() > 1).then(|| desk.shared.comparison());
             let copies = lane.members.len().saturating_sub(1) as u64;
-            let metrics = desk.context.metrics();
+            let metrics = &desk.shared.metrics;
             metrics.reclaimable.add(copies * self.class.size);
             for member in lane.members {
                 let racy = is_racy(&self.members[member].copy.state, self.began);
@@ -379,7 +379,7 @@ impl<'c> Reading<'c> {
             .stat()
             .is_ok_and(|after| is_same(file.opened_as(), &after));
         if is_unchanged {
-            desk.context.metrics().files_hashed.add(1);
+            desk.shared.metrics.files_hashed.add(1);
             desk.results.push(result(copy, outcome));
         } else {
             self.changed.push(member);
@@ -422,8 +422,8 @@ fn restore(
         Hasher::restore(algorithm, &saved.state).map(|hasher| (saved.offset, hasher))
     });
     let (offset, hasher) = restored.unwrap_or_else(|| (0, Hasher::new(algorithm)));
-    desk.context
-        .metrics()
+    desk.shared
+        .metrics
         .bytes_hashed
         .add(offset * members.len() as u64);
     Lane {
