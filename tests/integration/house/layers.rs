@@ -89,6 +89,7 @@ fn prints(source: &Source) -> bool {
 /// through the `pub use` lines of their room.
 const PUBLIC_INSIDE: &[&str] = &[
     "access::content",
+    "model::sampling",
     "report::run",
     "report::text",
     "settings::values",
