@@ -12,7 +12,7 @@ const MOST_ENTRIES: usize = 15;
 
 /// Folders with more entries. One that is no longer crowded has to leave this
 /// list.
-const CROWDED: &[&str] = &["cli/commands"];
+const CROWDED: &[&str] = &["src/cli/commands"];
 
 #[test]
 fn folders_have_few_entries() {
@@ -21,13 +21,13 @@ fn folders_have_few_entries() {
     for entry in WalkDir::new(&src).sort_by_file_name() {
         let folder = entry.unwrap().into_path();
         if folder.is_dir() && fs::read_dir(&folder).unwrap().count() > MOST_ENTRIES {
-            let name = folder.strip_prefix(&src).unwrap();
+            let name = folder.strip_prefix(src.parent().unwrap()).unwrap();
             crowded.insert(name.to_str().unwrap().to_owned());
         }
     }
     let known: BTreeSet<_> = CROWDED.iter().map(|name| (*name).to_owned()).collect();
     assert_eq!(
         crowded, known,
-        "folders of more than {MOST_ENTRIES} entries"
+        "left: the folders of more than {MOST_ENTRIES} entries, right: CROWDED"
     );
 }
