@@ -216,16 +216,12 @@ pub(crate) fn odd(bytes: &[u8]) -> PathBuf {
     OsStr::from_bytes(bytes).into()
 }
 
-/// Bytes that look random and depend on `seed` only (xorshift64*).
+/// Bytes that look random and depend on `seed` only. Made by a dependency, which
+/// is optimised in debug builds too: some tests need many of them.
 pub(crate) fn noise(seed: u64, size: usize) -> Vec<u8> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut bytes = Vec::with_capacity(size + 8);
-    while bytes.len() < size {
-        state ^= state >> 12;
-        state ^= state << 25;
-        state ^= state >> 27;
-        bytes.extend(state.wrapping_mul(0x2545_f491_4f6c_dd1d).to_le_bytes());
-    }
-    bytes.truncate(size);
+    let mut bytes = vec![0; size];
+    let mut seeded = blake3::Hasher::new();
+    seeded.update(&seed.to_le_bytes());
+    seeded.finalize_xof().fill(&mut bytes);
     bytes
 }
