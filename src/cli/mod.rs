@@ -33,16 +33,15 @@ use terminal::logging;
 use std::ffi::OsString;
 
 use args::{Cli, Command};
-use clap::Parser;
 pub use terminal::Exit;
 
 use crate::platform::make_room_for_files;
 use crate::settings::{Config, ConfigError, Places};
 
-/// Does what the arguments (the program's name first) ask for. Everything that
-/// went wrong has been printed when it returns.
+/// Runs a command line, the program's name first. Errors have been printed when
+/// it returns.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
-    match Cli::try_parse_from(args) {
+    match args::help::parse(args) {
         Ok(cli) => execute(cli).unwrap_or_else(|error| exit::explain(&error)),
         Err(error) => exit::explain_usage(&error),
     }

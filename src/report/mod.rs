@@ -4,6 +4,7 @@
 
 mod encode;
 mod folders;
+mod format;
 mod groups;
 mod html;
 mod renderer;
@@ -14,11 +15,11 @@ pub mod text;
 
 pub(crate) use encode::{PathJson, rfc3339, write_value};
 pub use folders::{
-    FolderAnswer, FolderFormat, FolderGroup, FolderPair, FolderReport, FolderScope, FolderTotals,
-    Identical, Similar, write_folders,
+    FolderAnswer, FolderGroup, FolderPair, FolderReport, FolderScope, FolderTotals, Identical,
+    Similar, write_folders,
 };
+pub use format::Format;
 pub use groups::Render;
-pub use renderer::{Format, renderer};
-pub use rows::{Align, Answer, AnswerFormat, Cell, Column, files_and_bytes, sum_line, table};
-pub(crate) use run::StatsForm;
+pub use renderer::renderer;
+pub use rows::{Align, Answer, Cell, Column, files_and_bytes, sum_line, table};
 pub use style::{Header, Style};

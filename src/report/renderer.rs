@@ -1,72 +1,13 @@
-//! The output formats of a report, and the renderer behind each.
+//! The renderer behind each output format of a report.
 
-use std::fmt;
 use std::io::{BufWriter, Write};
-use std::str::FromStr;
 
+use super::format::Format;
 use super::groups::{Render, csv, fdupes, json, jsonl, table};
 use super::html;
 use super::style::Style;
 
-/// How a report is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Format {
-    /// A listing for people.
-    Table,
-    /// One JSON document.
-    Json,
-    /// One JSON object a line, each a group.
-    Jsonl,
-    /// One row a name, for spreadsheets.
-    Csv,
-    /// One path a line and a blank line between groups, as fdupes prints them.
-    Fdupes,
-    /// One self-contained page for a browser.
-    Html,
-}
-
-impl Format {
-    /// Every format, in the order in which help and messages list them.
-    pub const ALL: [Self; 6] = [
-        Self::Table,
-        Self::Json,
-        Self::Jsonl,
-        Self::Csv,
-        Self::Fdupes,
-        Self::Html,
-    ];
-
-    /// The name used on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Table => "table",
-            Self::Json => "json",
-            Self::Jsonl => "jsonl",
-            Self::Csv => "csv",
-            Self::Fdupes => "fdupes",
-            Self::Html => "html",
-        }
-    }
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for Format {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL
-            .into_iter()
-            .find(|format| format.name() == text)
-            .ok_or_else(|| "expected table, json, jsonl, csv, fdupes or html".to_owned())
-    }
-}
-
-/// The renderer of a format; it buffers, so `out` need not.
+/// The renderer of one of [`Format::OF_REPORTS`]; it buffers, so `out` need not.
 pub fn renderer<'w, W: Write + 'w>(format: Format, style: Style, out: W) -> Box<dyn Render + 'w> {
     match format {
         Format::Table => Box::new(table::Table::new(style, BufWriter::new(out))),
@@ -75,6 +16,7 @@ pub fn renderer<'w, W: Write + 'w>(format: Format, style: Style, out: W) -> Box<
         Format::Csv => Box::new(csv::Csv::new(style, out)),
         Format::Fdupes => Box::new(fdupes::Fdupes::new(style, BufWriter::new(out))),
         Format::Html => Box::new(html::Html::new(BufWriter::new(out))),
+        Format::Sums(_) => unreachable!("checksums are the format of an export"),
     }
 }
 
@@ -82,25 +24,16 @@ pub fn renderer<'w, W: Write + 'w>(format: Format, style: Style, out: W) -> Box<
 mod tests {
     use std::cell::Cell;
 
+    use std::io;
+
     use super::*;
     use crate::model::{Group, is_hazardous};
     use crate::report::groups::{Counter, Pipe, header, odd_group, photos, render, totals};
-    use std::io;
-
-    #[test]
-    fn format_names_round_trip() {
-        for format in Format::ALL {
-            assert_eq!(format.name().parse(), Ok(format));
-        }
-        let error = "xml".parse::<Format>().unwrap_err();
-        assert!(error.contains("jsonl"), "{error}");
-        assert_eq!(format!("[{:>6}]", Format::Csv), "[   csv]");
-    }
 
     #[test]
     fn a_closed_pipe_is_reported_wherever_it_closes() {
         let groups = [photos(), odd_group()];
-        for format in Format::ALL {
+        for format in Format::OF_REPORTS {
             let whole = render(format, Style::default(), &groups).len();
             // A page is long, and most of it is the same in every report.
             for room in (0..whole).step_by(1 + whole / 5000) {
@@ -118,7 +51,7 @@ mod tests {
 
     #[test]
     fn a_failing_flush_is_reported() {
-        for format in Format::ALL {
+        for format in Format::OF_REPORTS {
             let error = write_report(format, &mut Pipe::that_cannot_flush(), &[]).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::StorageFull, "{format}");
         }
@@ -131,7 +64,7 @@ mod tests {
             terminal: true,
             ..Style::default()
         };
-        for format in Format::ALL {
+        for format in Format::OF_REPORTS {
             let text = String::from_utf8(render(format, style, &[odd_group()])).unwrap();
             let raw = text
                 .chars()
@@ -142,7 +75,7 @@ mod tests {
 
     #[test]
     fn output_ends_with_its_last_line() {
-        for format in Format::ALL {
+        for format in Format::OF_REPORTS {
             let bytes = render(format, Style::default(), &[photos()]);
             assert!(bytes.ends_with(b"\n"), "{format}");
             assert!(!bytes.ends_with(b"\n\n"), "{format}");
@@ -152,7 +85,7 @@ mod tests {
     #[test]
     fn groups_are_written_as_they_come() {
         let groups = vec![photos(); 1000];
-        for format in Format::ALL {
+        for format in Format::OF_REPORTS {
             let whole = render(format, Style::default(), &groups).len();
             let written = Cell::new(0);
             let mut report = renderer(format, Style::default(), Counter(&written));

@@ -1,5 +1,5 @@
-//! The names of all settings: one list from which the keys of the file, the
-//! environment variables and the flags are spelled.
+//! The names of all settings: one list that gives the keys of the file, the
+//! environment variables and the flags.
 
 use std::fmt;
 
@@ -42,19 +42,19 @@ keys! {
     MinSize = "min_size",
     /// Largest size that is hashed.
     MaxSize = "max_size",
-    /// Globs of which a file must match one.
+    /// Globs of which a file must match at least one.
     Include = "include",
-    /// Globs to leave out.
+    /// Globs of files and folders to skip.
     Exclude = "exclude",
     /// Respect `.gitignore` files.
     Gitignore = "gitignore",
-    /// Leave out names that start with a dot.
-    NoHidden = "no_hidden",
+    /// Include names that start with a dot.
+    Hidden = "hidden",
     /// Follow symbolic links.
     FollowLinks = "follow_links",
     /// Stay on the root's filesystem.
     OneFileSystem = "one_file_system",
-    /// Treat a file whose ctime alone moved as unchanged.
+    /// Treat a file as unchanged if only its ctime changed.
     IgnoreCtime = "ignore_ctime",
     /// Run at the lowest priority.
     Nice = "nice",
@@ -62,29 +62,29 @@ keys! {
     Bwlimit = "bwlimit",
     /// How disks are read.
     Io = "io",
-    /// Where the figures of a run are written.
+    /// Where metrics are written.
     MetricsFile = "metrics_file",
     /// How often they are.
     MetricsInterval = "metrics_interval",
     /// How progress is shown.
     Progress = "progress",
-    /// How often it is, in forms without a terminal.
+    /// How often, without a terminal.
     ProgressInterval = "progress_interval",
     /// What a power cut may lose.
     Durability = "durability",
     /// Worker threads.
-    Workers = "workers",
-    /// Work items waiting per worker.
+    Threads = "threads",
+    /// Queued work items per thread.
     QueuePerWorker = "queue_per_worker",
     /// File rows in one transaction.
     BatchRows = "batch_rows",
-    /// Longest wait of a row for its commit.
+    /// Longest time before a row is committed.
     BatchTime = "batch_time",
-    /// When an item without progress is given up.
+    /// When to give up on an item without progress.
     ItemTimeout = "item_timeout",
-    /// When an item without progress is named in a warning.
+    /// When to warn about an item without progress.
     StallWarning = "stall_warning",
-    /// Longest time from a request to stop to the end.
+    /// Longest time to wait after a request to stop.
     ShutdownTimeout = "shutdown_timeout",
     /// Attempts after the first.
     Retries = "retries",

@@ -1,6 +1,6 @@
 //! Turns defaults, the configuration file, the environment and the flags into
-//! one validated [`Config`]. Owns what a setting is called, what it may be and
-//! who wins; does not know how flags are parsed, and does not print.
+//! one validated [`Config`]. Owns the names of settings, their allowed values
+//! and their precedence; does not parse flags, and does not print.
 //!
 //! Each source fills a [`Layer`]; the layers are merged, and only the merged
 //! values are read. A setting is spelled the same everywhere: `min_size` in the
@@ -28,7 +28,7 @@ use crate::model::{Algorithm, Durability, IoMode, Limits, ListingOptions, ScanOp
 /// The variable that names the configuration file; not a setting of its own.
 const CONFIG_VARIABLE: &str = "DUPESCAN_CONFIG";
 
-/// Everything dupescan is set to, validated.
+/// All settings, validated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// The catalog.
@@ -37,15 +37,15 @@ pub struct Config {
     pub log: LogConfig,
     /// When to use colour.
     pub color: ColorWhen,
-    /// Where the figures of a run are written, and how often.
+    /// Where metrics are written, and how often.
     pub metrics: MetricsConfig,
     /// How progress is shown, and how often.
     pub progress: ProgressConfig,
     /// The limits of the worker pool.
     pub limits: Limits,
-    /// How scans run unless a scan's own flags say more. What belongs to one
-    /// scan only (`mode`, `rehash`, `hash_all`, `max_depth`) cannot be set for
-    /// good and has its default here.
+    /// How scans run, unless flags of one scan say otherwise. Options of a
+    /// single scan (`mode`, `rehash`, `hash_all`, `max_depth`) are not settings
+    /// and have their defaults here.
     pub scan: ScanOptions,
 }
 
@@ -60,7 +60,7 @@ pub struct LogConfig {
     pub file: Option<PathBuf>,
 }
 
-/// Where the figures of a run are written, and how often.
+/// Where metrics are written, and how often.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetricsConfig {
     /// The file; nothing is written when there is none.
@@ -72,18 +72,18 @@ pub struct MetricsConfig {
 /// How progress is shown, and how often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProgressConfig {
-    /// The form.
+    /// How it is shown.
     pub form: ProgressForm,
     /// Time between two lines or events; a bar moves ten times a second.
     pub interval: Duration,
 }
 
-/// The forms of progress.
+/// How progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgressForm {
     /// A bar on a terminal, nothing elsewhere.
     Auto,
-    /// Lines that are drawn again and again, and vanish in the end.
+    /// Lines that are redrawn, and cleared at the end.
     Bar,
     /// A line every interval.
     Plain,
@@ -93,12 +93,12 @@ pub enum ProgressForm {
     None,
 }
 
-/// The form of log lines.
+/// The format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogFormat {
     /// For people.
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
@@ -113,7 +113,7 @@ pub enum ColorWhen {
     Never,
 }
 
-/// Where things are when nobody says otherwise.
+/// Default locations.
 #[derive(Debug, Clone, Default)]
 pub struct Places {
     /// The configuration file, read when it exists.
@@ -175,8 +175,8 @@ impl Config {
     }
 }
 
-/// The file's layer. A file that was asked for must be there; the platform's
-/// own may be missing.
+/// The file's layer. A file that was asked for must exist; the default one may
+/// be missing.
 fn read_file(
     flag: Option<&Path>,
     variable: impl Fn(&str) -> Option<OsString>,
@@ -198,7 +198,7 @@ fn read_file(
         Err(error) if origin.is_none() && is_absent(&error) => Ok(Layer::default()),
         Err(source) => Err(ConfigError::Unreadable {
             file,
-            origin: origin.unwrap_or_else(|| "its default place".to_owned()),
+            origin: origin.unwrap_or_else(|| "its default location".to_owned()),
             source,
         }),
     }
@@ -270,7 +270,7 @@ fn limits(settings: &Layer) -> Result<Limits, ConfigError> {
     let time = |key, range| settings.get(key, values::duration(range));
     let durability = values::choice(&[("normal", Durability::Normal), ("full", Durability::Full)]);
     let default = Limits::default();
-    let workers = count(Key::Workers, Limits::WORKERS)?;
+    let workers = count(Key::Threads, Limits::WORKERS)?;
     Ok(Limits {
         workers: workers.unwrap_or(default.workers),
         reserve: workers.map_or(default.reserve, |_| 0),
@@ -305,7 +305,7 @@ fn scan(settings: &Layer) -> Result<ScanOptions, ConfigError> {
             include: settings.list(Key::Include, values::glob)?,
             exclude: settings.list(Key::Exclude, values::glob)?,
             gitignore: flag(Key::Gitignore)?,
-            no_hidden: flag(Key::NoHidden)?,
+            no_hidden: settings.get(Key::Hidden, values::boolean)? == Some(false),
             ..ListingOptions::default()
         },
         ignore_ctime: flag(Key::IgnoreCtime)?,
@@ -318,7 +318,7 @@ fn scan(settings: &Layer) -> Result<ScanOptions, ConfigError> {
     };
     match (options.min_size, options.max_size) {
         (Some(min), Some(max)) if min > max => {
-            let allowed = format!("expected at least the smallest size, {min} bytes");
+            let allowed = format!("expected at least min_size, {min} bytes");
             settings
                 .conflict(Key::MaxSize, &allowed)
                 .map_or(Ok(options), Err)

@@ -66,7 +66,7 @@ fn lookup(environment: &[(String, &'static str)]) -> impl Fn(&str) -> Option<OsS
 type LimitCase = (Key, [&'static str; 2], &'static str, fn(&Limits) -> String);
 
 const LIMITS: [LimitCase; 10] = [
-    (Key::Workers, ["3", "4"], "0", |l| l.workers.to_string()),
+    (Key::Threads, ["3", "4"], "0", |l| l.workers.to_string()),
     (Key::QueuePerWorker, ["20", "30"], "0", |l| {
         l.queue_per_worker.to_string()
     }),
@@ -150,8 +150,8 @@ fn every_bad_limit_names_value_origin_and_range() {
 #[test]
 fn the_messages_are_whole_sentences() {
     assert_eq!(
-        sources().flag(Key::Workers, "300").error(),
-        "invalid value '300' for --workers: expected a whole number from 1 to 256"
+        sources().flag(Key::Threads, "300").error(),
+        "invalid value '300' for --threads: expected a whole number from 1 to 256"
     );
     assert_eq!(
         sources().variable(Key::BatchTime, "0").error(),
@@ -187,7 +187,7 @@ fn every_other_bad_value_is_refused() {
         (Key::Include, "a["),
         (Key::Exclude, "{a"),
         (Key::Gitignore, "yes"),
-        (Key::NoHidden, "1"),
+        (Key::Hidden, "1"),
         (Key::FollowLinks, "on"),
         (Key::OneFileSystem, "no"),
         (Key::IgnoreCtime, "x"),
@@ -225,7 +225,7 @@ fn a_whole_file_is_read() {
             include = ["*.jpg", "*.png"]
             exclude = "node_modules"
             gitignore = true
-            no_hidden = true
+            hidden = false
             follow_links = true
             one_file_system = true
             ignore_ctime = true
@@ -237,7 +237,7 @@ fn a_whole_file_is_read() {
             progress = "plain"
             progress_interval = "30s"
             durability = "full"
-            workers = 2
+            threads = 2
             backoff = 1.5
             "#,
         )
@@ -302,8 +302,8 @@ fn lists_in_the_environment_are_split_at_colons_and_replace_the_files() {
 #[test]
 fn an_empty_variable_is_unset() {
     let config = sources()
-        .file("workers = 2")
-        .variable(Key::Workers, "")
+        .file("threads = 2")
+        .variable(Key::Threads, "")
         .load()
         .unwrap();
     assert_eq!(config.limits.workers, 2);
@@ -327,14 +327,14 @@ fn unknown_keys_are_named_with_those_that_exist() {
         text.starts_with("unknown key 'worker' in FILE: expected one of db, log_level, "),
         "{text}"
     );
-    assert!(text.contains(", workers, "), "{text}");
-    let section = sources().file("[limits]\nworkers = 2").error();
+    assert!(text.contains(", threads, "), "{text}");
+    let section = sources().file("[limits]\nthreads = 2").error();
     assert!(section.starts_with("unknown key 'limits' in FILE"));
 }
 
 #[test]
 fn what_is_not_toml_is_one_line_with_its_number() {
-    let text = sources().file("workers = 2\nhash = sha256\n").error();
+    let text = sources().file("threads = 2\nhash = sha256\n").error();
     assert!(
         text.starts_with("FILE is not valid TOML: line 2: "),
         "{text}"
@@ -345,8 +345,8 @@ fn what_is_not_toml_is_one_line_with_its_number() {
 #[test]
 fn values_of_the_wrong_kind_are_refused() {
     assert_eq!(
-        sources().file("workers = [1, 2]").error(),
-        "invalid value '1, 2' for key workers in FILE: expected one value, not a list"
+        sources().file("threads = [1, 2]").error(),
+        "invalid value '1, 2' for key threads in FILE: expected one value, not a list"
     );
     assert_eq!(
         sources().file("exclude = [[\"a\"]]").error(),

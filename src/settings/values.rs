@@ -73,11 +73,14 @@ where
             .ok()
             .filter(|number| range.contains(number))
             .ok_or_else(|| {
-                format!(
-                    "expected a whole number from {} to {}",
-                    range.start(),
-                    range.end()
-                )
+                let (least, most) = (range.start(), range.end().to_string());
+                match [u64::MAX, i64::MAX.unsigned_abs(), u32::MAX.into()]
+                    .iter()
+                    .any(|end| most == end.to_string())
+                {
+                    true => format!("expected a whole number, {least} or more"),
+                    false => format!("expected a whole number from {least} to {most}"),
+                }
             })
     }
 }

@@ -80,7 +80,7 @@ def failing_reads(context):
         paths = [word for path in bad for word in ("-P", path)]
         inject = ("strace", "-f", "-qq", "-o", "/dev/null", *paths, "-e", "trace=read,pread64,readv,preadv,preadv2",
                   "-e", "inject=read,pread64,readv,preadv,preadv2:error=EIO")
-        done = lib.run(db, "scan", tree, "--rehash", "--retries", "2", "--backoff", "10ms", "--workers", "1", prefix=inject)
+        done = lib.run(db, "scan", tree, "--rehash", "--retries", "2", "--backoff", "10ms", "--threads", "1", prefix=inject)
         found, gone = listed(db), lib.removed(db)
         again = lib.run(db, "retry").code
     want = {str(path) for path in bad}

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import lib
 from lib import Figure, GIB
 
-SLOW = ("--workers", "2", "--batch-rows", "25", "--batch-time", "2ms")
+SLOW = ("--threads", "2", "--batch-rows", "25", "--batch-time", "2ms")
 
 
 def kill(context):

@@ -217,7 +217,7 @@ def limits(context):
         lib.expect(lib.run(folder / "whole.db", "scan", tree), 0)
         truth = lib.groups(folder / "whole.db")
         for label, kind, value, more in (
-            ("64 file descriptors, 8 workers", resource.RLIMIT_NOFILE, 64, ("--workers", "8")),
+            ("64 file descriptors, 8 workers", resource.RLIMIT_NOFILE, 64, ("--threads", "8")),
             ("16 file descriptors", resource.RLIMIT_NOFILE, 16, ()),
             ("256 MiB of address space", resource.RLIMIT_AS, 256 << 20, ()),
             ("48 MiB of address space", resource.RLIMIT_AS, 48 << 20, ()),

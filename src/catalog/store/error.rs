@@ -137,6 +137,7 @@ impl CatalogError {
             Self::Locked { .. }
             | Self::NotWritable { .. }
             | Self::Missing(_)
+            | Self::Folder(_)
             | Self::NotLocal { .. }
             | Self::Io { .. }
             | Self::At { .. }

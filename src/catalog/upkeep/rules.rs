@@ -255,14 +255,14 @@ fn digest_rules() -> Vec<Rule> {
             &length,
         )
         .mended("forgotten", forget(FORGET_DIGEST, &length)),
-        Rule::files("empty files with a sample or a hash", &empty)
+        Rule::files("empty files with a probe or a hash", &empty)
             .mended("forgotten", forget(&terms::forget_content(), &empty)),
-        Rule::files("samples of files too small to have one", &short)
+        Rule::files("probes of files too small to have one", &short)
             .mended("forgotten", forget("probe = NULL", &short)),
-        Rule::files("hashes without the sample that comes first", &lone)
+        Rule::files("hashes without the probe that comes first", &lone)
             .mended("forgotten", forget(FORGET_DIGEST, &lone)),
         Rule::files(
-            "files marked as compared without a sample or with a hash",
+            "files marked as compared without a probe or with a hash",
             SETTLED,
         )
         .mended("to be compared again", forget("settled_in = NULL", SETTLED)),

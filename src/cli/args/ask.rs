@@ -1,34 +1,37 @@
-//! The commands that ask the catalog about single files: `diff`, `unique`,
+//! The commands that query the catalog about single files: `diff`, `unique`,
 //! `find`, `export` and `history`.
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum, ValueHint};
+use clap::{Args, ValueHint};
+
+use super::format::among;
+use crate::report::Format;
 
 use super::answer::{AnswerArgs, FilterArgs, OutputArgs};
 use crate::settings::values;
 
-/// Show what is under A but nowhere under B, by content
+/// Show which files of A have no copy in B
 ///
-/// Exit code 0 and "safe to wipe A" only when every file under A has a copy under B, both were
-/// scanned completely and without filters, nothing is undetermined, and the files are still as they
-/// were scanned. Names, empty files, links and permissions are not compared.
+/// Compares content, not names. Prints "safe to wipe A" and exits with 0 only if every file in A has
+/// a copy in B, both were scanned completely and without filters, no file is unchecked, and nothing
+/// changed since the scan. Names, empty files, links and permissions are not compared.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   dupescan diff /media/old-disk /mnt/backup
-  dupescan diff ~/Pictures/phone ~/Pictures --format csv --output missing.csv
+  dupescan diff ~/Pictures/phone ~/Pictures --format csv -o missing.csv
   dupescan diff --both ~/a ~/b")]
 pub(crate) struct DiffArgs {
-    /// The folder whose files are looked for: a root or a folder in one
+    /// The folder to check: a scanned folder or one inside it
     #[arg(value_name = "A", value_hint = ValueHint::DirPath)]
     pub(crate) ours: PathBuf,
 
-    /// The folder they are looked for in
+    /// The folder to look for copies in
     #[arg(value_name = "B", value_hint = ValueHint::DirPath)]
     pub(crate) theirs: PathBuf,
 
-    /// Also show what is under B but nowhere under A
+    /// Also show which files of B have no copy in A
     #[arg(long)]
     pub(crate) both: bool,
 
@@ -39,18 +42,18 @@ pub(crate) struct DiffArgs {
     pub(crate) answer: AnswerArgs,
 }
 
-/// Show the files that exist only once
+/// Show the files that have no copy
 ///
-/// Copies are counted over the whole catalog; hard links are one copy. Files that may have another
-/// copy, because one that could equal them was not read, are marked undetermined.
+/// Copies are counted in the whole catalog; hard links are one copy. A file is unchecked if another
+/// file that could be a copy of it has not been fully read.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   dupescan unique ~/Pictures
   dupescan unique --copies-under 3 --min-size 1M
-  dupescan unique /mnt/backup --format csv --output once.csv")]
+  dupescan unique /mnt/backup --format csv -o once.csv")]
 pub(crate) struct UniqueArgs {
-    /// Show files at and below this path; all without it
+    /// Only files in this folder [default: everything]
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) path: Option<PathBuf>,
 
@@ -66,11 +69,11 @@ pub(crate) struct UniqueArgs {
     pub(crate) answer: AnswerArgs,
 }
 
-/// Look for files in the catalog by their content
+/// Find copies of files in the catalog
 ///
-/// The files may lie anywhere, also outside all roots. A file in the catalog that could be the same
-/// but was never read is read now. Exit code 0 when all are found, 1 otherwise, 2 when a FILE is
-/// not there, 3 when one cannot be read.
+/// Compares content, not names. FILE can be anywhere, also outside the scanned folders. Files in the
+/// catalog that could be copies but were never read are read now. Exit codes: 0 all found, 1 some not
+/// found, 2 a FILE does not exist, 3 a FILE cannot be read.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -79,17 +82,16 @@ Examples:
   dupescan find --elsewhere old.jpg && rm old.jpg
   dupescan find --digest b07837e2edb4")]
 pub(crate) struct FindArgs {
-    /// The files to look for
+    /// Files to find copies of
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     #[arg(required_unless_present = "digest")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Look for this digest, in hexadecimal, by the catalog's algorithm, or the only one that begins
-    /// with these 12 digits or more; may be repeated
+    /// Find files with this hash, or its first 12 or more digits; can be repeated
     #[arg(long, value_name = "HEX")]
     pub(crate) digest: Vec<String>,
 
-    /// Do not count FILE itself, under whatever name: only another copy is a find
+    /// Ignore FILE itself: find only other copies
     #[arg(long)]
     pub(crate) elsewhere: bool,
 
@@ -97,24 +99,25 @@ pub(crate) struct FindArgs {
     pub(crate) answer: AnswerArgs,
 }
 
-/// Write every known digest, for other programs
+/// Write all stored hashes, for sha256sum and other programs
 ///
-/// Files that no other file could equal are not read by a scan and have no digest, unless you scan
-/// with --hash-all or make them with `dupescan audit --baseline`. Standard error says how many have
-/// one.
+/// A scan does not hash files that cannot have a duplicate; use `dupescan scan --hash-all` or
+/// `dupescan audit --baseline` to hash every file. Standard error shows how many have a hash.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   dupescan export > all.sha256 && sha256sum -c --quiet all.sha256
-  dupescan export ~/Pictures --format csv --output pictures.csv")]
+  dupescan export ~/Pictures --format csv -o pictures.csv")]
 pub(crate) struct ExportArgs {
-    /// Export files at and below this path; all without it
+    /// Only files in this folder [default: everything]
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) path: Option<PathBuf>,
 
-    /// Form of the list [default: the sums of the catalog's algorithm]
-    #[arg(long, value_enum, value_name = "FORM", help_heading = "Output")]
-    pub(crate) format: Option<ExportFormat>,
+    /// Output format: sha256sums, sha512sums, sha3-256sums, b3sums, csv or jsonl
+    /// [default: checksums of the catalog's algorithm]
+    #[arg(long, value_name = "FORMAT", value_parser = among(&Format::OF_EXPORTS))]
+    #[arg(help_heading = "Output")]
+    pub(crate) format: Option<Format>,
 
     #[command(flatten)]
     pub(crate) filter: FilterArgs,
@@ -123,41 +126,21 @@ pub(crate) struct ExportArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// The forms of an export.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ExportFormat {
-    /// As sha256sum prints them and `sha256sum -c` reads them
-    Sha256sums,
-    /// As sha512sum prints them and `sha512sum -c` reads them
-    Sha512sums,
-    /// SHA3-256 in the same form
-    #[value(name = "sha3-256sums")]
-    Sha3_256sums,
-    /// BLAKE3, as b3sum prints them and `b3sum -c` reads them
-    B3sums,
-    /// One line per file, with size and time
-    Csv,
-    /// One JSON object per line
-    Jsonl,
-}
-
-/// Show the scans over time, or what came and went between two of them
+/// List past scans, or what was added and deleted between two
 ///
-/// Files that changed in place are counted per scan, not listed. What was purged is not known any
-/// more.
+/// Files that changed in place are counted per scan, but not listed. Purged files are not shown.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   dupescan history
-  dupescan history ~/Pictures --limit 10
+  dupescan history ~/Pictures -n 10
   dupescan history ~/Pictures --between 3 7")]
 pub(crate) struct HistoryArgs {
-    /// Show scans, and files, at and below this path; all without it
+    /// Only scans and files in this folder [default: everything]
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) path: Option<PathBuf>,
 
-    /// Show the files that appeared or vanished after scan FROM, up to scan TO; FROM 0 is before
-    /// the first
+    /// List files added or deleted after scan FROM, up to scan TO
     #[arg(long, num_args = 2, value_names = ["FROM", "TO"], allow_negative_numbers = true)]
     #[arg(value_parser = values::whole(0..=i64::MAX))]
     pub(crate) between: Option<Vec<i64>>,

@@ -10,10 +10,11 @@ use super::run::RunArgs;
 use crate::model::Timestamp;
 use crate::settings::{Key, Layer, values};
 
-/// Read files again and compare them with their digests
+/// Read files again to detect corruption (bit rot)
 ///
-/// Content that differs though size, times and inode do not is bit rot: exit code 1. What was
-/// changed since the scan is listed as changed. An audit that was stopped goes on.
+/// Compares files with their stored hashes. A file is corrupted if its content differs while size,
+/// times and inode do not (exit code 1). Files changed since the scan are listed as changed. Run the
+/// same command again to resume an interrupted audit.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -21,15 +22,15 @@ Examples:
   dupescan audit --baseline --nice
   dupescan audit /mnt/backup --older-than 90d --bwlimit 50M")]
 pub(crate) struct AuditArgs {
-    /// Audit files at and below this path; all without it
+    /// Only files in this folder [default: everything]
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) path: Option<PathBuf>,
 
-    /// Also read the files that have no digest yet, and keep theirs for the next audit
+    /// Also hash files that have no stored hash yet
     #[arg(long)]
     pub(crate) baseline: bool,
 
-    /// Leave out files that were audited since this day (2026-01-31), time (RFC 3339) or age (90d)
+    /// Skip files audited since this date, or age (90d)
     #[arg(long, value_name = "DATE", value_parser = values::moment)]
     #[arg(allow_negative_numbers = true)]
     pub(crate) older_than: Option<Timestamp>,
@@ -40,15 +41,15 @@ pub(crate) struct AuditArgs {
     #[command(flatten)]
     pub(crate) answer: AnswerArgs,
 
-    /// Leave processor and disk to other programs where they want them
+    /// Run at low CPU and I/O priority
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "true", value_parser = ["true", "false"])]
-    #[arg(hide_possible_values = true, help_heading = "Running")]
+    #[arg(hide_possible_values = true, help_heading = None::<&str>)]
     pub(crate) nice: Option<String>,
 
-    /// Read at most this many bytes per second (50M, 50M/s); 0 is no limit
+    /// Read at most this many bytes per second (50M)
     #[arg(long, value_name = "RATE", allow_negative_numbers = true)]
-    #[arg(help_heading = "Running")]
+    #[arg(hide_short_help = true, help_heading = None::<&str>)]
     pub(crate) bwlimit: Option<String>,
 
     #[command(flatten)]

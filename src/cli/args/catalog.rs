@@ -1,68 +1,58 @@
-//! The commands that ask or tend the catalog: `status`, `errors`, `forget`,
+//! The commands that show or maintain the catalog: `status`, `errors`, `forget`,
 //! `roots`, `purge`, `verify` and `backup`.
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use clap::{Args, Subcommand, ValueHint};
+
+use super::format::PlainFormat;
 
 use crate::model::Timestamp;
 use crate::settings::values;
 
-/// The forms of a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(crate) enum ListFormat {
-    /// For people
-    #[default]
-    Table,
-    /// One JSON document
-    Json,
-}
-
-/// Show roots, volumes and scans: counts, sizes, what is unfinished and what is offline
+/// Show what has been scanned, and what is unfinished or offline
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   dupescan status
-  dupescan status --format json")]
+  dupescan status --json")]
 pub(crate) struct StatusArgs {
-    /// Form of the list
-    #[arg(long, value_enum, default_value_t, value_name = "FORM")]
-    pub(crate) format: ListFormat,
+    #[command(flatten)]
+    pub(crate) format: PlainFormat,
 
-    /// Show exact sizes in bytes instead of rounded ones (with --format table)
+    /// Show exact sizes in bytes
     #[arg(long)]
     pub(crate) bytes: bool,
 }
 
-/// Show the paths that could not be read, and why
+/// List the paths that failed, and why
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   dupescan errors
-  dupescan errors --limit 100 --format json")]
+  dupescan errors -n 100 --json")]
 pub(crate) struct ErrorsArgs {
-    /// Form of the list
-    #[arg(long, value_enum, default_value_t, value_name = "FORM")]
-    pub(crate) format: ListFormat,
+    #[command(flatten)]
+    pub(crate) format: PlainFormat,
 
-    /// Stop after this many
-    #[arg(long, value_name = "N", value_parser = values::whole(1..=u64::MAX))]
+    /// Show at most this many
+    #[arg(short = 'n', long, value_name = "N", value_parser = values::whole(1..=u64::MAX))]
     #[arg(allow_negative_numbers = true)]
     pub(crate) limit: Option<u64>,
 }
 
-/// Remove a root and everything the catalog knows about it; no file is touched
+/// Remove a root from the catalog; no file on disk is touched
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   dupescan forget /mnt/old-disk")]
 pub(crate) struct ForgetArgs {
-    /// The root as `dupescan status` shows it; it need not exist any more
+    /// The root as shown by `dupescan status`; it need not exist any more
     #[arg(value_hint = ValueHint::AnyPath)]
     pub(crate) path: PathBuf,
 }
 
-/// List the roots, or tell where one has moved
+/// List the roots, or record that one has moved
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -78,18 +68,18 @@ pub(crate) struct RootsArgs {
 pub(crate) enum RootsCommand {
     /// List the roots
     List,
-    /// The same disk is under another mount point now; nothing is read again
+    /// Record that a root has moved, for instance to another mount point
     Move {
-        /// The root as `dupescan status` shows it
+        /// The root as shown by `dupescan status`
         #[arg(value_hint = ValueHint::AnyPath)]
         old: PathBuf,
-        /// Where it is now
+        /// Its new path
         #[arg(value_hint = ValueHint::DirPath)]
         new: PathBuf,
     },
 }
 
-/// Delete what the catalog remembers of removed files, and give the space back
+/// Drop the records of deleted files and shrink the catalog
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -97,25 +87,25 @@ Examples:
   dupescan purge --before 30d
   dupescan purge --before 2026-01-31")]
 pub(crate) struct PurgeArgs {
-    /// Only files found removed before this day (2026-01-31), time (RFC 3339) or age (30d)
+    /// Only files deleted before this date (2026-01-31) or longer ago than this (30d)
     #[arg(long, value_name = "DATE", value_parser = values::moment)]
     #[arg(allow_negative_numbers = true)]
     pub(crate) before: Option<Timestamp>,
 }
 
-/// Check the catalog: integrity, references, orphans, counters
+/// Check the catalog for errors
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   dupescan verify
   dupescan verify --repair")]
 pub(crate) struct VerifyArgs {
-    /// Put right what can be put right
+    /// Repair what can be repaired
     #[arg(long)]
     pub(crate) repair: bool,
 }
 
-/// Write a consistent copy of the catalog, also while it is in use
+/// Back up the catalog, even while it is in use
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

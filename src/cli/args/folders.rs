@@ -4,113 +4,108 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 
+use super::format::RowsFormat;
 use super::report::extension;
 use crate::cli::terminal::exit;
 use crate::folders::Measure;
-use crate::report::FolderFormat;
 use crate::settings::values;
 
-/// Least similarity that can be asked for. Below a half, folders with most of
-/// their files different would be called alike.
+/// Lowest similarity that can be asked for. Below 50 %, folders that differ in
+/// most of their files would be called similar.
 const LEAST: u8 = 50;
 
-/// Show folders that hold the same files, or partly the same
+/// Show duplicate folders, or similar ones
 ///
-/// Whole subtrees are compared, and their contents decide. Only the topmost folders are shown, those
-/// that free most first; the first of a group is the one to keep. Nothing is scanned: the answer is
-/// as of the last scan, and says which that was.
+/// Compares whole folder trees by content. Shows only the topmost folders, largest savings first; the
+/// first folder of each group is the one to keep. Reads the catalog only: the result is as of the
+/// last scan.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  dupescan folders --limit 20
-  dupescan folders ~/Pictures --same-names
-  dupescan folders --similar
-  dupescan folders --similar 80 --by bytes --detail ~/Pictures
-  dupescan folders --exclude .DS_Store --exclude Thumbs.db --format csv")]
+  dupescan folders -n 20
+  dupescan folders ~/Pictures --similar 80 --by bytes --detail
+  dupescan folders -E .DS_Store -E Thumbs.db --format csv")]
 pub(crate) struct FoldersArgs {
-    /// Show groups and pairs with at least one folder at or below these paths
+    /// Only groups and pairs in these folders
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) paths: Vec<PathBuf>,
 
-    /// Show pairs that have at least so much in common, in percent, from 50 to 100 [default: 50]
+    /// Pairs at least this similar, in percent [default: 50]
     ///
-    /// That is: contents in both folders, of the contents in either. Empty files are left out, and
-    /// files whose content is undetermined count as different.
-    #[arg(long, value_name = "PERCENT", num_args = 0..=1, help_heading = "What is asked")]
+    /// Similarity is the number of distinct files in both folders, divided by the number in either.
+    /// Empty files are skipped, and unchecked files count as different. Put PATH before --similar.
+    #[arg(long, value_name = "PERCENT", num_args = 0..=1, help_heading = "Comparison")]
     #[arg(default_missing_value = "50", allow_negative_numbers = true)]
     #[arg(conflicts_with = "same_names")]
     pub(crate) similar: Option<PathBuf>,
 
-    /// What is weighed for --similar
+    /// Similarity measure: count or bytes
     #[arg(
         long,
         value_enum,
         default_value_t,
-        value_name = "WEIGHT",
+        value_name = "MEASURE",
         requires = "similar"
     )]
-    #[arg(help_heading = "What is asked")]
+    #[arg(help_heading = "Comparison")]
     pub(crate) by: Weight,
 
-    /// List the differences of each pair, file by file
-    #[arg(long, requires = "similar", help_heading = "What is asked")]
+    /// List the differing files of each pair
+    #[arg(long, requires = "similar", help_heading = "Comparison")]
     pub(crate) detail: bool,
 
-    /// Identical folders must have the same names in them, too
-    #[arg(long, help_heading = "What is asked")]
+    /// Compare file names as well
+    #[arg(long, help_heading = "Comparison")]
     pub(crate) same_names: bool,
 
-    /// Form of the list
-    #[arg(
-        long,
-        value_enum,
-        default_value_t,
-        value_name = "FORM",
-        help_heading = "Output"
-    )]
-    pub(crate) format: FoldersFormat,
+    #[command(flatten)]
+    pub(crate) format: RowsFormat,
 
-    /// Write to this file instead, all or nothing
+    /// Write to this file, atomically
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     #[arg(help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Stop after this many groups or pairs
-    #[arg(long, value_name = "N", value_parser = values::whole(1..=u64::MAX))]
+    /// Show at most this many groups or pairs
+    #[arg(short = 'n', long, value_name = "N", value_parser = values::whole(1..=u64::MAX))]
     #[arg(allow_negative_numbers = true, help_heading = "Output")]
     pub(crate) limit: Option<u64>,
 
-    /// Show exact numbers of bytes
-    #[arg(long, help_heading = "Output")]
+    /// Show exact sizes in bytes
+    #[arg(long, help_heading = "Output", hide_short_help = true)]
     pub(crate) bytes: bool,
 
-    /// Compare files of at least this size (1k, 10M, 2GiB) only
+    /// Compare only files of at least this size (10M)
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
     #[arg(allow_negative_numbers = true, help_heading = "Which files")]
     pub(crate) min_size: Option<u64>,
 
-    /// Compare files of at most this size only
+    /// Compare only files of at most this size
     #[arg(long, value_name = "SIZE", value_parser = values::size)]
-    #[arg(allow_negative_numbers = true, help_heading = "Which files")]
+    #[arg(
+        allow_negative_numbers = true,
+        help_heading = "Which files",
+        hide_short_help = true
+    )]
     pub(crate) max_size: Option<u64>,
 
-    /// Leave out files that match this glob; may be repeated
-    #[arg(long, value_name = "GLOB", value_parser = values::glob, help_heading = "Which files")]
+    /// Skip files that match this glob; can be repeated
+    #[arg(short = 'E', long, value_name = "GLOB", value_parser = values::glob, help_heading = "Which files")]
     pub(crate) exclude: Vec<String>,
 
-    /// Compare files with these extensions only (jpg,png); may be repeated
-    #[arg(long, value_name = "EXT", value_delimiter = ',', value_parser = extension)]
+    /// Compare only files with these extensions (jpg,png)
+    #[arg(short, long, value_name = "EXT", value_delimiter = ',', value_parser = extension)]
     #[arg(help_heading = "Which files")]
     pub(crate) ext: Vec<String>,
 
-    /// Compare what was scanned, though filters of the scan may have left files out
-    #[arg(long, help_heading = "Which files")]
+    /// Compare folders even if a scan skipped files in them
+    #[arg(long, help_heading = "Which files", hide_short_help = true)]
     pub(crate) as_scanned: bool,
 }
 
 impl FoldersArgs {
-    /// Checks what clap cannot, and sorts out `--similar PATH`: what is no
-    /// number was meant as a path.
+    /// Checks what clap cannot, and takes the value of `--similar PATH` for a
+    /// path if it is not a number.
     pub(crate) fn check(&mut self) -> anyhow::Result<Option<u8>> {
         exit::check_sizes(self.min_size, self.max_size)?;
         let Some(value) = &self.similar else {
@@ -123,7 +118,7 @@ impl FoldersArgs {
         let percent = values::whole(LEAST..=100)(number.trim_end_matches('%'));
         percent.map(Some).map_err(|reason| {
             exit::usage(format_args!(
-                "invalid value '{number}' for '--similar [<PERCENT>]': {reason}"
+                "invalid value '{number}' for --similar: {reason}"
             ))
         })
     }
@@ -137,13 +132,13 @@ fn is_number(text: &str) -> bool {
             .all(|c| c.is_ascii_digit() || "-.,%".contains(c))
 }
 
-/// What is weighed.
+/// The values of `--by`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum Weight {
-    /// Every content counts as one
+    /// By number of distinct files
     #[default]
     Count,
-    /// Every content counts as its bytes
+    /// By their size in bytes
     Bytes,
 }
 
@@ -152,28 +147,6 @@ impl From<Weight> for Measure {
         match weight {
             Weight::Count => Self::Count,
             Weight::Bytes => Self::Bytes,
-        }
-    }
-}
-
-/// The forms of the list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(crate) enum FoldersFormat {
-    /// For people
-    #[default]
-    Table,
-    /// One JSON document
-    Json,
-    /// One line per folder, per pair, or per difference
-    Csv,
-}
-
-impl From<FoldersFormat> for FolderFormat {
-    fn from(format: FoldersFormat) -> Self {
-        match format {
-            FoldersFormat::Table => Self::Table,
-            FoldersFormat::Json => Self::Json,
-            FoldersFormat::Csv => Self::Csv,
         }
     }
 }

@@ -1,12 +1,14 @@
-//! The command line as it is typed. Settings that the configuration file and
-//! the environment know too stay text here and become a [`Layer`]; `config`
-//! reads and validates them. What belongs to one command only is typed.
+//! The command line as it is typed. Options that are also settings stay text
+//! here and become a [`Layer`]; `config` parses and validates them. Options of a
+//! single command are parsed here.
 
 pub(crate) mod answer;
 pub(crate) mod ask;
 mod audit;
 pub(crate) mod catalog;
 mod folders;
+mod format;
+pub(super) mod help;
 mod limits;
 pub(crate) mod report;
 mod run;
@@ -15,8 +17,7 @@ pub(crate) mod scan;
 mod tests;
 
 pub(crate) use answer::{AnswerArgs, OutputArgs, excluded, exclusion};
-pub(crate) use ask::ExportFormat;
-pub(crate) use catalog::{ListFormat, RootsCommand};
+pub(crate) use catalog::RootsCommand;
 
 use std::path::PathBuf;
 
@@ -28,44 +29,46 @@ pub(crate) use catalog::{
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 pub(crate) use folders::FoldersArgs;
-pub(crate) use report::{ReportArgs, ReportFormat};
+pub(crate) use report::ReportArgs;
 pub(crate) use scan::{ResumeArgs, RetryArgs, ScanArgs};
 
 use crate::settings::{Key, Layer};
 
-const EXAMPLES: &str = "\
-Examples:
-  dupescan scan ~/Pictures /mnt/backup   find duplicates in and across both
-  dupescan report --min-size 10M         show the groups of larger files again
-  dupescan status                        see what is known, and what unfinished";
+const EXIT_CODES: &str = "\
+Exit codes:
+    0  success
+    1  completed with problems: failed paths, corruption, or a \"no\" (diff, find)
+    2  wrong usage or configuration
+    3  failed: catalog unusable or locked, disk full, root or device offline
+  130  interrupted; progress is saved";
 
-const EXAMPLES_AND_EXIT_CODES: &str = "\
+const EVERYTHING: &str = "\
 Examples:
   dupescan scan ~/Pictures /mnt/backup   find duplicates in and across both
-  dupescan report --min-size 10M         show the groups of larger files again
-  dupescan status                        see what is known, and what unfinished
+  dupescan report --min-size 10M         show duplicates of large files
+  dupescan status                        see what has been scanned
 
 Settings:
   Every setting can be given in the configuration file (min_size = \"1M\"), in the environment
-  (DUPESCAN_MIN_SIZE=1M) and as a flag (--min-size 1M); the later one wins. The file is
+  (DUPESCAN_MIN_SIZE=1M) and as an option (--min-size 1M); the later one wins. The file is
   config.toml in the platform's configuration directory (Linux: ~/.config/dupescan), unless
-  --config or DUPESCAN_CONFIG names another. What is on or off can be switched off again
-  (--nice=false). Globs are a list in the file, and separated by `:` in the environment.
+  --config or DUPESCAN_CONFIG says otherwise. Disable a switch with =false (--nice=false). Globs
+  are a list in the file, and separated by `:` in the environment.
 
 Values:
   Sizes    512, 1k, 10M, 1.5G, 2GiB: powers of 1024; 500kB, 20MB, 1GB: powers of 1000
   Rates    a size per second: 50M or 50M/s
-  Times    250ms, 5s, 2m, 1h, 1d; a plain number is seconds
+  Times    250ms, 5s, 2m, 1h, 1d; a plain number means seconds
 
 Exit codes:
-    0  done
-    1  done, with findings: paths that could not be read (see `dupescan errors`), a problem that
-       `dupescan verify` found, bit rot, or an answer that is no (`diff`, `find`)
+    0  success
+    1  completed with problems: paths that failed (see `dupescan errors`), a problem found by
+       `dupescan verify`, corrupted files (bit rot), or a \"no\" from `diff` or `find`
     2  wrong usage or configuration
-    3  could not: catalog unusable or locked, disk full, root offline, device failing
-  130  interrupted, state saved";
+    3  failed: catalog unusable or locked, disk full, root offline, device failing
+  130  interrupted; progress is saved";
 
-/// Finds duplicate files, remembers what it learned, and goes on where it was stopped.
+/// Find duplicate files. Rescans read only what changed; stopped scans resume.
 #[derive(Debug, Parser)]
 #[command(
     name = "dupescan",
@@ -74,8 +77,10 @@ Exit codes:
     args_override_self = true,
     subcommand_required = true,
     arg_required_else_help = true,
-    after_help = EXAMPLES,
-    after_long_help = EXAMPLES_AND_EXIT_CODES
+    disable_help_flag = true,
+    disable_help_subcommand = true,
+    after_help = EXIT_CODES,
+    after_long_help = EVERYTHING
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -88,44 +93,54 @@ pub(crate) struct Cli {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct GlobalArgs {
-    /// The catalog to use
+    /// Catalog to use
     ///
-    /// Without it, the environment variable DUPESCAN_DB or the key `db` of the configuration file
-    /// decides, and else catalog.db in the platform's data directory (Linux:
-    /// ~/.local/share/dupescan).
+    /// The default is DUPESCAN_DB, then `db` in the configuration file, then catalog.db in the
+    /// platform's data directory (Linux: ~/.local/share/dupescan).
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) db: Option<PathBuf>,
 
-    /// Read settings from this file instead of the usual place
+    /// Read settings from this file
     ///
-    /// The environment variable DUPESCAN_CONFIG does the same. A file named in either way must
-    /// exist.
+    /// The environment variable DUPESCAN_CONFIG does the same. The file must exist.
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) config: Option<PathBuf>,
 
-    /// Log more: -v what happens, -vv details, -vvv everything
+    /// Show more messages: -v info, -vv debug, -vvv trace
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
 
-    /// Show results and errors only
+    /// Show only results and errors
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
 
-    /// Form of log lines
-    #[arg(long, global = true, value_name = "FORM", value_parser = ["text", "json"])]
+    /// Log format: text or json
+    #[arg(long, global = true, value_name = "FORMAT", value_parser = ["text", "json"])]
     pub(crate) log_format: Option<String>,
 
-    /// Append the log to this file instead of showing it; a new file is for you alone to read
+    /// Append log messages to this file
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) log_file: Option<PathBuf>,
 
-    /// When to use colour; `auto` asks the terminal and NO_COLOR
+    /// When to use color: auto, always or never
+    ///
+    /// auto: on terminals, unless NO_COLOR is set
     #[arg(long, global = true, value_name = "WHEN", value_parser = ["auto", "always", "never"])]
     pub(crate) color: Option<String>,
+
+    /// Print help (--help: more, --help-all: everything)
+    #[arg(short, long, global = true, action = clap::ArgAction::HelpShort)]
+    #[arg(help_heading = None::<&str>, display_order = 998)]
+    pub(crate) help: Option<bool>,
+
+    /// Print help with all options, including global and tuning options
+    #[arg(long, global = true, action = clap::ArgAction::HelpLong, hide_short_help = true)]
+    #[arg(hide_long_help = true, help_heading = None::<&str>, display_order = 999)]
+    pub(crate) help_all: Option<bool>,
 }
 
 impl GlobalArgs {
-    /// The settings among the flags.
+    /// The options that are also settings.
     pub(crate) fn settings(&self) -> Layer {
         let mut layer = Layer::default();
         layer.flag(Key::Db, self.db.as_ref());
@@ -173,7 +188,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// The settings among the command's own flags.
+    /// The command's own options that are also settings.
     pub(crate) fn settings(&self) -> Layer {
         match self {
             Self::Scan(args) => {
@@ -188,25 +203,25 @@ impl Command {
     }
 }
 
-/// Print the completion script of a shell
+/// Print a shell completion script
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   dupescan completions bash > ~/.local/share/bash-completion/completions/dupescan
   dupescan completions fish > ~/.config/fish/completions/dupescan.fish")]
 pub(crate) struct CompletionsArgs {
-    /// The shell
+    /// Shell
     pub(crate) shell: Shell,
 }
 
-/// Print the manual page, or write the pages of all commands
+/// Print the manual page
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   dupescan man | man -l -
   dupescan man --dir ~/.local/share/man/man1")]
 pub(crate) struct ManArgs {
-    /// Write one page per command into this folder
+    /// Write one page per command to this folder instead
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: Option<PathBuf>,
 }

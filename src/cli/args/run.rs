@@ -1,5 +1,4 @@
-//! The flags of commands that run the worker pool: how it is watched and how
-//! it saves.
+//! Options of commands that run the worker pool: progress, metrics, durability.
 
 use std::path::PathBuf;
 
@@ -7,38 +6,41 @@ use clap::{Args, ValueHint};
 
 use crate::settings::{Key, Layer};
 
-/// How a run is watched and saved, as typed.
+/// Progress, metrics and durability, as typed.
 #[derive(Debug, Default, Args)]
-#[command(next_help_heading = "Running")]
 pub(crate) struct RunArgs {
-    /// How to show progress: `auto` is a bar on a terminal and nothing elsewhere
-    #[arg(long, value_name = "FORM", value_parser = ["auto", "bar", "plain", "json", "none"])]
+    /// Progress display: auto, bar, plain, json or none
+    #[arg(long, value_name = "FORMAT", value_parser = ["auto", "bar", "plain", "json", "none"])]
+    #[arg(hide_short_help = true, help_heading = None::<&str>)]
     pub(crate) progress: Option<String>,
 
-    /// Time between two lines of `plain` or `json`, 100ms to 1h [default: 10s]
+    /// Time between lines of plain or json progress, 100ms to 1h [default: 10s]
     #[arg(
         long,
         value_name = "TIME",
         allow_negative_numbers = true,
-        hide_short_help = true
+        hide_short_help = true,
+        hide_long_help = true
     )]
     pub(crate) progress_interval: Option<String>,
 
-    /// Write figures for Prometheus to this file, at intervals and at the end
+    /// Write Prometheus metrics to this file while running
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(hide_short_help = true, help_heading = None::<&str>)]
     pub(crate) metrics_file: Option<PathBuf>,
 
-    /// Time between two writes of --metrics-file, 100ms to 1h [default: 10s]
+    /// How often to write --metrics-file, 100ms to 1h [default: 10s]
     #[arg(
         long,
         value_name = "TIME",
         allow_negative_numbers = true,
-        hide_short_help = true
+        hide_short_help = true,
+        hide_long_help = true
     )]
     pub(crate) metrics_interval: Option<String>,
 
-    /// What a power cut may lose: `normal` the last seconds, `full` nothing saved [default: normal]
-    #[arg(long, value_name = "LEVEL", value_parser = ["normal", "full"], hide_short_help = true)]
+    /// What a power failure may lose: normal: the last seconds; full: nothing [default: normal]
+    #[arg(long, value_name = "LEVEL", value_parser = ["normal", "full"], hide_short_help = true, hide_long_help = true)]
     pub(crate) durability: Option<String>,
 }
 

@@ -4,65 +4,72 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 
+use super::format::among;
 use super::limits::LimitArgs;
 use super::run::RunArgs;
 use crate::model::{FaultId, ListingOptions, Mode, ScanOptions};
-use crate::report::StatsForm;
+use crate::report::Format;
 use crate::settings::{Key, Layer, values};
 
-/// Scan folders and show the duplicates that would free most
+/// Scan folders and show the largest duplicates
 ///
-/// A scan that was stopped is taken up where it was; a rescan reads only what changed. Files whose
-/// size no other file has are never opened.
+/// Resumes an interrupted scan of the same folders; a rescan reads only what changed. Files with a
+/// unique size are never opened. Disable a switch with =false (--nice=false).
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   dupescan scan ~/Pictures
-  dupescan scan ~ /mnt/backup --exclude node_modules --min-size 1M
-  dupescan scan /srv --nice --bwlimit 50M/s --one-file-system")]
+  dupescan scan ~ /mnt/backup -E node_modules --min-size 1M
+  dupescan scan -x /srv --nice --bwlimit 50M")]
 pub(crate) struct ScanArgs {
     /// Folders to scan
     #[arg(required = true, value_name = "PATH", value_hint = ValueHint::DirPath)]
     pub(crate) paths: Vec<PathBuf>,
 
-    /// Which part of the work to do
-    #[arg(long, value_enum, default_value_t, value_name = "MODE")]
-    pub(crate) mode: ModeArg,
-
-    /// List an unfinished scan's folders afresh instead of going on; digests are kept
-    #[arg(long)]
-    pub(crate) restart: bool,
-
-    /// Distrust every stored digest and read the files again: what is on the disk is believed (an
-    /// `audit` finds content that changed while its times did not)
-    #[arg(long)]
-    pub(crate) rehash: bool,
-
-    /// Digest every file of the whole catalog, not only possible duplicates
-    #[arg(long)]
-    pub(crate) hash_all: bool,
-
-    /// Believe a root that is empty, or a mount point without its disk, and flag its files removed
-    #[arg(long)]
-    pub(crate) allow_empty: bool,
-
-    /// Believe a root that lies on another filesystem than last time
-    #[arg(long)]
-    pub(crate) moved: bool,
-
-    /// Show where the time went, on standard error: `--stats` as a table, `--stats json` for programs
+    /// all, folders (list only) or files (hash only)
     #[arg(
         long,
         value_enum,
-        value_name = "FORM",
-        num_args = 0..=1,
-        default_missing_value = "table",
-        help_heading = "Running"
+        default_value_t,
+        value_name = "MODE",
+        hide_short_help = true
     )]
-    pub(crate) stats: Option<StatsForm>,
+    pub(crate) mode: ModeArg,
 
-    /// Levels below PATH to descend; 0 is its own files only
+    /// List all folders again instead of resuming
+    #[arg(long, hide_short_help = true)]
+    pub(crate) restart: bool,
+
+    /// Ignore stored hashes and read everything again
+    #[arg(long, hide_short_help = true)]
+    pub(crate) rehash: bool,
+
+    /// Hash all files, not only possible duplicates
+    #[arg(long, hide_short_help = true)]
+    pub(crate) hash_all: bool,
+
+    /// Accept an empty root and mark its files as deleted
+    #[arg(long, hide_short_help = true)]
+    pub(crate) allow_empty: bool,
+
+    /// Accept a root that is now on another filesystem
+    #[arg(long, hide_short_help = true)]
+    pub(crate) moved: bool,
+
+    /// Show timing statistics, as a table or json
     #[arg(
+        long,
+        value_parser = among(&Format::PLAIN),
+        value_name = "FORMAT",
+        hide_short_help = true,
+        num_args = 0..=1,
+        default_missing_value = "table"
+    )]
+    pub(crate) stats: Option<Format>,
+
+    /// Maximum depth; 0 means files directly in PATH
+    #[arg(
+        short = 'd',
         long,
         value_name = "N",
         allow_negative_numbers = true,
@@ -101,12 +108,12 @@ impl ScanArgs {
 /// The values of `--mode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum ModeArg {
-    /// List, then hash what can be a duplicate
+    /// List folders, then hash possible duplicates
     #[default]
     All,
-    /// List only; no file is opened
+    /// List folders only; no file is opened
     Folders,
-    /// Hash what the catalog lists, without listing again
+    /// Hash listed files only, without listing again
     Files,
 }
 
@@ -120,80 +127,98 @@ impl From<ModeArg> for Mode {
     }
 }
 
-/// The options of a scan that can also be set for good, as typed. Those that
-/// are on or off take `=false`, to switch off what the file switches on.
+/// The options of a scan that are also settings, as typed. Switches take
+/// `=false`, to disable what the configuration file enables.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "What to scan")]
 pub(crate) struct ScanSettingArgs {
-    /// Hash only files of at least this size (1k, 10M, 2GiB)
+    /// Only compare files of at least this size (10M)
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
     pub(crate) min_size: Option<String>,
 
-    /// Hash only files of at most this size
+    /// Only compare files of at most this size
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
     pub(crate) max_size: Option<String>,
 
-    /// Scan only files that match this glob; may be repeated
+    /// Only scan files that match; can be repeated
     #[arg(long, value_name = "GLOB")]
     pub(crate) include: Vec<String>,
 
-    /// Leave out files and folders that match this glob; may be repeated
-    #[arg(long, value_name = "GLOB")]
+    /// Skip files and folders that match; can be repeated
+    #[arg(short = 'E', long, value_name = "GLOB")]
     pub(crate) exclude: Vec<String>,
 
-    /// Leave out what .gitignore files leave out
+    /// Respect .gitignore files
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true)]
+    #[arg(hide_short_help = true)]
     #[arg(default_missing_value = "true", value_parser = ["true", "false"])]
     #[arg(hide_possible_values = true)]
     pub(crate) gitignore: Option<String>,
 
-    /// Leave out files and folders whose names start with a dot
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true)]
-    #[arg(default_missing_value = "true", value_parser = ["true", "false"])]
-    #[arg(hide_possible_values = true)]
-    pub(crate) no_hidden: Option<String>,
+    /// Skip hidden files (include them with --hidden)
+    #[arg(long, overrides_with = "hidden", hide_short_help = true)]
+    pub(crate) no_hidden: bool,
+
+    /// Include hidden files and folders (the default)
+    #[arg(
+        long,
+        overrides_with = "no_hidden",
+        hide_short_help = true,
+        hide_long_help = true
+    )]
+    pub(crate) hidden: bool,
 
     /// Follow symbolic links
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true)]
+    #[arg(short = 'L', long, visible_alias = "follow", value_name = "BOOL", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "true", value_parser = ["true", "false"])]
     #[arg(hide_possible_values = true)]
     pub(crate) follow_links: Option<String>,
 
-    /// Stay on the filesystem of each PATH
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true)]
+    /// Do not cross filesystem boundaries
+    #[arg(short = 'x', long, value_name = "BOOL", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "true", value_parser = ["true", "false"])]
     #[arg(hide_possible_values = true)]
     pub(crate) one_file_system: Option<String>,
 
-    /// Digest algorithm [default: the catalog's; sha256 for a new one]
-    #[arg(long, value_name = "ALGORITHM", help_heading = "How to scan")]
+    /// Hash algorithm: sha256, sha512, sha3-256 or blake3
+    #[arg(long, value_name = "ALGORITHM", help_heading = None::<&str>, hide_short_help = true)]
     #[arg(value_parser = ["sha256", "sha512", "sha3-256", "blake3"])]
     pub(crate) hash: Option<String>,
 
-    /// Take a file for unchanged when only its ctime moved (after chown -R)
+    /// Treat files as unchanged if only their ctime changed
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true)]
+    #[arg(hide_short_help = true)]
     #[arg(default_missing_value = "true", value_parser = ["true", "false"])]
-    #[arg(hide_possible_values = true, help_heading = "How to scan")]
+    #[arg(hide_possible_values = true, help_heading = None::<&str>)]
     pub(crate) ignore_ctime: Option<String>,
 
-    /// Leave processor and disk to other programs where they want them
+    /// Run at low CPU and I/O priority
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "true", value_parser = ["true", "false"])]
-    #[arg(hide_possible_values = true, help_heading = "How to scan")]
+    #[arg(hide_possible_values = true, help_heading = None::<&str>)]
     pub(crate) nice: Option<String>,
 
-    /// Read at most this many bytes per second (50M, 50M/s); 0 is no limit
+    /// Read at most this many bytes per second (50M)
     #[arg(long, value_name = "RATE", allow_negative_numbers = true)]
-    #[arg(help_heading = "How to scan")]
+    #[arg(help_heading = None::<&str>, hide_short_help = true)]
     pub(crate) bwlimit: Option<String>,
 
-    /// How disks are read: hdd by one worker, file after file; ssd by all; auto measures
+    /// Disk type: auto, ssd or hdd (hdd: one file at a time)
     #[arg(long, value_name = "KIND", value_parser = ["auto", "ssd", "hdd"])]
-    #[arg(help_heading = "How to scan")]
+    #[arg(help_heading = None::<&str>, hide_short_help = true)]
     pub(crate) io: Option<String>,
 }
 
 impl ScanSettingArgs {
+    /// `--hidden` or `--no-hidden`, whichever was typed last.
+    fn shows_hidden(&self) -> Option<&'static str> {
+        match (self.hidden, self.no_hidden) {
+            (true, _) => Some("true"),
+            (_, true) => Some("false"),
+            _ => None,
+        }
+    }
+
     /// The settings that were typed.
     pub(crate) fn settings(&self) -> Layer {
         let mut layer = Layer::default();
@@ -202,7 +227,7 @@ impl ScanSettingArgs {
         layer.flags(Key::Include, &self.include);
         layer.flags(Key::Exclude, &self.exclude);
         layer.flag(Key::Gitignore, self.gitignore.as_ref());
-        layer.flag(Key::NoHidden, self.no_hidden.as_ref());
+        layer.flag(Key::Hidden, self.shows_hidden());
         layer.flag(Key::FollowLinks, self.follow_links.as_ref());
         layer.flag(Key::OneFileSystem, self.one_file_system.as_ref());
         layer.flag(Key::Hash, self.hash.as_ref());
@@ -214,12 +239,12 @@ impl ScanSettingArgs {
     }
 }
 
-/// Go on with every interrupted scan, with the options it was started with
+/// Resume interrupted scans with the options they were started with
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   dupescan resume
-  dupescan resume --workers 2")]
+  dupescan resume -j 2")]
 pub(crate) struct ResumeArgs {
     #[command(flatten)]
     pub(crate) run: RunArgs,
@@ -228,14 +253,14 @@ pub(crate) struct ResumeArgs {
     pub(crate) limits: LimitArgs,
 }
 
-/// Try paths that failed again: those with the given IDs, or all
+/// Retry paths that failed: all, or those with the given IDs
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   dupescan retry
   dupescan retry 17 23")]
 pub(crate) struct RetryArgs {
-    /// IDs as `dupescan errors` lists them
+    /// IDs as listed by `dupescan errors`
     #[arg(value_name = "ID", value_parser = fault_id, allow_negative_numbers = true)]
     pub(crate) ids: Vec<FaultId>,
 
@@ -249,5 +274,5 @@ pub(crate) struct RetryArgs {
 fn fault_id(text: &str) -> Result<FaultId, String> {
     values::whole(1..=i64::MAX)(text)
         .map(FaultId)
-        .map_err(|_| "expected an ID from the list of `dupescan errors`".to_owned())
+        .map_err(|_| "expected an ID as listed by `dupescan errors`".to_owned())
 }

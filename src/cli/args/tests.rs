@@ -3,9 +3,11 @@ use std::collections::BTreeSet;
 use clap::CommandFactory;
 use clap::error::ErrorKind;
 
+use super::help::{Length, commands_of_length, root_of_length};
 use super::report::ReportSort;
 use super::*;
 use crate::model::{Algorithm, FaultId, IoMode, ListingOptions, Mode, ScanOptions};
+use crate::report::Format;
 use crate::settings::{Config, Places};
 
 fn parse(line: &str) -> Result<Cli, clap::Error> {
@@ -69,15 +71,44 @@ fn the_definitions_are_sound() {
     Cli::command().debug_assert();
 }
 
+/// The help of every command, the program itself included, as `--help` and its
+/// relatives print it.
+fn helps(length: Length, columns: usize) -> Vec<(String, String)> {
+    let root = || Cli::command().term_width(columns);
+    let mut all = vec![root_of_length(root(), length)];
+    let mut commands = commands_of_length(root(), length);
+    commands.build();
+    all.extend(all_commands(&commands).into_iter().skip(1));
+    let help = |mut command: clap::Command| {
+        let help = match length {
+            Length::All => command.render_long_help(),
+            _ => command.render_help(),
+        };
+        (command.get_name().to_owned(), help.to_string())
+    };
+    all.into_iter().map(help).collect()
+}
+
 #[test]
-fn help_fits_100_columns_and_has_examples() {
-    let mut root = Cli::command().term_width(100);
-    root.build();
-    for mut command in all_commands(&root) {
-        let name = command.get_name().to_owned();
-        for help in [command.render_help(), command.render_long_help()] {
-            for line in help.to_string().lines() {
-                assert!(line.chars().count() <= 100, "{name}: {line}");
+fn short_help_fits_one_screen_and_help_fits_two() {
+    for (length, most) in [(Length::Brief, 24), (Length::Normal, 48)] {
+        for (command, help) in helps(length, 80) {
+            let lines = help.lines().count();
+            assert!(lines <= most, "{command}: {lines} lines\n{help}");
+        }
+    }
+}
+
+#[test]
+fn help_fits_the_terminal_and_has_examples() {
+    for (length, columns) in [
+        (Length::Brief, 80),
+        (Length::Normal, 80),
+        (Length::All, 100),
+    ] {
+        for (command, help) in helps(length, columns) {
+            for line in help.lines() {
+                assert!(line.chars().count() <= columns, "{command}: {line}");
             }
         }
     }
@@ -88,17 +119,39 @@ fn help_fits_100_columns_and_has_examples() {
 }
 
 #[test]
-fn long_help_states_the_exit_codes_and_short_help_hides_rare_limits() {
-    let help = Cli::command().render_long_help().to_string();
+fn help_states_the_exit_codes_and_only_the_longest_has_tuning_options() {
+    let (_, help) = helps(Length::Normal, 80).swap_remove(0);
     for code in ["  0  ", "  1  ", "  2  ", "  3  ", "130  "] {
         assert!(help.contains(code), "{code}");
     }
-    let mut root = Cli::command();
-    let scan = root.find_subcommand_mut("scan").unwrap();
-    let short = scan.render_help().to_string();
-    let long = scan.render_long_help().to_string();
-    assert!(short.contains("--workers") && !short.contains("--backoff"));
-    assert!(long.contains("Limits:") && long.contains("--backoff"));
+    for (length, has_tuning) in [
+        (Length::Brief, false),
+        (Length::Normal, false),
+        (Length::All, true),
+    ] {
+        let all = helps(length, 80);
+        let scan = &all.iter().find(|(name, _)| name == "scan").unwrap().1;
+        assert!(scan.contains("--threads"), "{scan}");
+        for option in ["--backoff", "--batch-rows", "--queue-per-worker", "--db"] {
+            assert_eq!(scan.contains(option), has_tuning, "{option}: {scan}");
+        }
+    }
+}
+
+#[test]
+fn help_of_a_command_can_be_asked_for_in_several_ways() {
+    let help = |line: &str| {
+        let words = std::iter::once("dupescan").chain(line.split_whitespace());
+        let error = help::parse(words.map(Into::into)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::DisplayHelp, "{line}");
+        error.to_string()
+    };
+    assert_eq!(help("help scan"), help("scan --help"));
+    assert_eq!(help("help"), help("--help"));
+    assert_eq!(help("help roots move"), help("roots move --help"));
+    assert!(help("scan --nice=false --help-all").contains("--batch-time"));
+    assert!(!help("scan --help").contains("--batch-time"));
+    assert!(help("scan -h").len() < help("scan --help").len());
 }
 
 #[test]
@@ -206,7 +259,7 @@ fn every_scan_flag_reaches_the_options() {
 #[test]
 fn resume_and_retry_take_limits_too() {
     for command in ["scan a", "resume", "retry 1 2"] {
-        let limits = config(&format!("{command} --workers 7 --backoff 1s")).limits;
+        let limits = config(&format!("{command} --threads 7 --backoff 1s")).limits;
         assert_eq!(limits.workers, 7, "{command}");
         assert_eq!(limits.backoff.as_secs(), 1, "{command}");
     }
@@ -214,8 +267,37 @@ fn resume_and_retry_take_limits_too() {
 
 #[test]
 fn the_last_of_a_repeated_flag_wins() {
-    assert_eq!(config("scan a --workers 2 --workers 3").limits.workers, 3);
+    assert_eq!(config("scan a --threads 2 --threads 3").limits.workers, 3);
     assert!(!config("scan a --nice --nice=false").scan.nice);
+    let skips_hidden = |line| config(line).scan.listing.no_hidden;
+    assert!(!skips_hidden("scan a"));
+    assert!(skips_hidden("scan a --hidden --no-hidden"));
+    assert!(!skips_hidden("scan a --no-hidden --hidden"));
+}
+
+#[test]
+fn familiar_short_forms_are_understood() {
+    let Command::Scan(args) = parse("scan a -L -x -E b -d 2 -j 3").unwrap().command else {
+        panic!("not a scan");
+    };
+    assert_eq!(args.max_depth, Some(2));
+    let all = config("scan a -L -x -E b -j 3");
+    assert!(all.scan.listing.follow_links && all.scan.listing.one_file_system);
+    assert_eq!(all.scan.listing.exclude, ["b"]);
+    assert_eq!(all.limits.workers, 3);
+    assert_eq!(config("scan a --workers 5").limits.workers, 5);
+    assert!(config("scan a --follow").scan.listing.follow_links);
+    let Command::Report(args) = parse("report --json -n 3 -e jpg -E x").unwrap().command else {
+        panic!("not a report");
+    };
+    assert_eq!(args.format.format(), Format::Json);
+    assert_eq!((args.limit, args.ext.len()), (Some(3), 1));
+    for line in [
+        "status", "errors", "folders", "unique", "history", "audit", "find a", "diff a b",
+    ] {
+        parse(&format!("{line} --json")).unwrap();
+        assert!(parse(&format!("{line} --json --format json")).is_err());
+    }
 }
 
 #[test]
@@ -251,7 +333,7 @@ fn a_report_of_no_possible_size_is_refused() {
     assert_eq!(check("report --min-size 1k --max-size 1k"), Ok(()));
     assert_eq!(
         check("report --min-size 1k --max-size 10").unwrap_err(),
-        "invalid value '10 B' from --max-size: expected at least the smallest size, 1.0 KiB"
+        "invalid value '10 B' for --max-size: expected at least --min-size, 1.0 KiB"
     );
 }
 

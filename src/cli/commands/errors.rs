@@ -6,12 +6,12 @@ use anyhow::Context as _;
 use serde::Serialize;
 
 use crate::catalog::{CatalogError, FaultCause, FaultEntry, ReadOnly};
-use crate::cli::args::{ErrorsArgs, ListFormat};
+use crate::cli::args::ErrorsArgs;
 use crate::cli::session::Context;
 use crate::cli::terminal::{Exit, output};
 use crate::model::{FaultId, escape};
 use crate::report::text::{counted, grouped};
-use crate::report::{PathJson, rfc3339, write_value};
+use crate::report::{Format, PathJson, rfc3339, write_value};
 
 /// Errors read from the catalog at once.
 const PAGE: u32 = 1_000;
@@ -27,9 +27,9 @@ pub(crate) fn run(context: &Context, args: &ErrorsArgs) -> anyhow::Result<Exit> 
         last: FaultId(0),
     };
     let mut out = output::stdout();
-    let written = match args.format {
-        ListFormat::Table => write_table(&mut out, &causes, list, &context.command("retry")),
-        ListFormat::Json => write_json(&mut out, &causes, list),
+    let written = match args.format.format() {
+        Format::Json => write_json(&mut out, &causes, list),
+        _ => write_table(&mut out, &causes, list, &context.command("retry")),
     };
     written?;
     out.flush().context("cannot write to standard output")?;

@@ -1,12 +1,12 @@
 //! `dupescan export`: writes every stored hash, for other programs.
 
 use crate::catalog::{FileEntry, FileList};
-use crate::cli::args::{ExportArgs, ExportFormat};
+use crate::cli::args::ExportArgs;
 use crate::cli::session::{Context, Form, Question};
 use crate::cli::terminal::{Exit, exit};
 use crate::model::{Algorithm, Digest};
 use crate::report::text::{counted, grouped};
-use crate::report::{AnswerFormat, Cell, Column, sum_line, text};
+use crate::report::{Cell, Column, Format, sum_line, text};
 
 const COLUMNS: &[Column] = &[
     Column::hidden("digest"),
@@ -45,7 +45,7 @@ pub(crate) fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<Exit> 
     let question = Question::about(context, args.path.as_deref())?;
     let at_catalog = |error| context.at_catalog(error);
     let algorithm = question.catalog.algorithm().map_err(at_catalog)?;
-    let format = args.format.unwrap_or_else(|| sums_of(algorithm));
+    let format = args.format.unwrap_or(Format::Sums(algorithm));
     check_format(format, algorithm)?;
     let list = FileList::digests(question.catalog, &question.tops, filter).map_err(at_catalog)?;
     let mut digested = Digested {
@@ -55,15 +55,12 @@ pub(crate) fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<Exit> 
         digested: 0,
     };
     let form = Form {
-        format: match format {
-            ExportFormat::Csv => AnswerFormat::Csv,
-            _ => AnswerFormat::Jsonl,
-        },
+        format,
         output: &args.output,
         exact_bytes: false,
     };
     match format {
-        ExportFormat::Csv | ExportFormat::Jsonl => {
+        Format::Csv | Format::Jsonl => {
             form.give(context, &question.header, ("files", COLUMNS), |answer| {
                 while let Some((digest, file)) = digested.next()? {
                     answer.row(&row(algorithm, &digest, file))?;
@@ -118,28 +115,13 @@ pub(crate) fn coverage(context: &Context, digested: u64, files: u64) -> String {
     }
 }
 
-fn sums_of(algorithm: Algorithm) -> ExportFormat {
-    match algorithm {
-        Algorithm::Sha256 => ExportFormat::Sha256sums,
-        Algorithm::Sha512 => ExportFormat::Sha512sums,
-        Algorithm::Sha3_256 => ExportFormat::Sha3_256sums,
-        Algorithm::Blake3 => ExportFormat::B3sums,
-    }
-}
-
 /// Checksums of one algorithm cannot be made from digests of another.
-fn check_format(format: ExportFormat, algorithm: Algorithm) -> anyhow::Result<()> {
-    let fitting = sums_of(algorithm);
-    if matches!(format, ExportFormat::Csv | ExportFormat::Jsonl) || format == fitting {
-        return Ok(());
+fn check_format(format: Format, algorithm: Algorithm) -> anyhow::Result<()> {
+    match format {
+        Format::Sums(wanted) if wanted != algorithm => Err(exit::usage(format_args!(
+            "this catalog stores {algorithm} hashes: expected --format {}, csv or jsonl, not {format}",
+            Format::Sums(algorithm)
+        ))),
+        _ => Ok(()),
     }
-    let name = |format: ExportFormat| {
-        let value = clap::ValueEnum::to_possible_value(&format);
-        value.map_or_else(String::new, |value| value.get_name().to_owned())
-    };
-    Err(exit::usage(format_args!(
-        "this catalog stores {algorithm} hashes: expected --format {}, csv or jsonl, not {}",
-        name(fitting),
-        name(format)
-    )))
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::access::Checker;
 use crate::catalog::{GroupFilter, GroupList, ReadOnly};
-use crate::cli::args::{ReportArgs, ReportFormat, exclusion};
+use crate::cli::args::{ReportArgs, exclusion};
 use crate::cli::session::{Context, named_place_ever};
 use crate::cli::terminal::{Exit, atomic_file, exit, output};
 use crate::model::{CopyEntry, Group, Timestamp, Totals};
@@ -14,7 +14,8 @@ use crate::scan::Notice;
 
 pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> {
     args.check()?;
-    if args.format == ReportFormat::Html && args.output.is_none() && context.terminal {
+    let format = args.format.format();
+    if format == Format::Html && args.output.is_none() && context.terminal {
         return Err(exit::usage(
             "refusing to print HTML to a terminal: write it to a file, for instance with \
              --output dupes.html",
@@ -46,7 +47,6 @@ pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
         context,
     };
     let left_out = write(context, args, &header, source)?;
-    let format = Format::from(args.format);
     if matches!(format, Format::Csv | Format::Fdupes) && left_out.groups > 0 {
         let shown = args.limit.unwrap_or(0);
         let all = text::counted(shown + left_out.groups, "group", "groups");
@@ -106,7 +106,7 @@ fn write(
     header: &Header,
     source: Source<'_>,
 ) -> anyhow::Result<LeftOut> {
-    let format = Format::from(args.format);
+    let format = args.format.format();
     let style = Style {
         links: args.links,
         nul: args.null,

@@ -13,10 +13,10 @@ use crate::report::text::{grouped, human_size};
 use crate::report::{Align, table};
 
 const COLUMNS: [(&str, Align); 4] = [
-    ("Root", Align::Left),
-    ("Folders", Align::Right),
-    ("Files", Align::Right),
-    ("Size", Align::Right),
+    ("ROOT", Align::Left),
+    ("FOLDERS", Align::Right),
+    ("FILES", Align::Right),
+    ("SIZE", Align::Right),
 ];
 
 pub(crate) fn run(context: &Context, args: &RootsArgs) -> anyhow::Result<Exit> {

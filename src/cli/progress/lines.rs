@@ -75,8 +75,8 @@ fn stage_line(view: &View, stage: Stage, room: usize, color: bool) -> String {
     let name = match (stage, is_over) {
         (Stage::List, false) => "Listing",
         (Stage::List, true) => "Listed ",
-        (Stage::Probe, false) => "Sampling",
-        (Stage::Probe, true) => "Sampled",
+        (Stage::Probe, false) => "Probing",
+        (Stage::Probe, true) => "Probed ",
         (Stage::Hash, false) if now.is_audit => "Auditing",
         (Stage::Hash, false) => "Reading",
         (Stage::Hash, true) => "Read   ",
@@ -88,7 +88,7 @@ fn stage_line(view: &View, stage: Stage, room: usize, color: bool) -> String {
         Stage::List => parts.extend(found(view)),
         Stage::Probe => {
             let (done, total) = share.unwrap_or_default();
-            let files = format!("{} of {} files", grouped(done), grouped(total));
+            let files = format!("{} of {} candidates", grouped(done), grouped(total));
             parts.push(part(0, PLAIN, files));
         }
         Stage::Hash if now.is_audit && share.is_none() => {
@@ -248,7 +248,7 @@ mod tests {
     fn a_wide_terminal_shows_everything() {
         insta::assert_snapshot!(text(&reading(), 120), @"
         Listed   1,234 folders, 56,789 files  50,000 unchanged
-        Sampled  3,000 of 3,000 files
+        Probed   3,000 of 3,000 candidates
         Reading  ━━━━━━━───────────────────────  3.0 GiB of 12.0 GiB  25 %  112.0 MiB/s  ETA 2:15
         1:23  3 of 4 threads busy  3 errors  at least 1.0 GiB reclaimable so far
         /home/you/Pictures/2024/Norway/raw/IMG_0001.CR2
@@ -259,7 +259,7 @@ mod tests {
     fn a_narrow_terminal_shows_what_matters() {
         insta::assert_snapshot!(text(&reading(), 40), @"
         Listed   1,234 folders, 56,789 files
-        Sampled  3,000 of 3,000 files
+        Probed   3,000 of 3,000 candidates
         Reading  3.0 GiB of 12.0 GiB  ETA 2:15
         1:23  3 errors
         /home/you/Pictures/…ay/raw/IMG_0001.CR2
@@ -270,7 +270,7 @@ mod tests {
     fn a_first_scan_reads_while_it_lists() {
         insta::assert_snapshot!(text(&in_stage(Stage::List), 80), @"
         Listing  1,234 folders, 56,789 files  50,000 unchanged  3.0 GiB read
-        Sampling  750 of 3,000 files
+        Probing  750 of 3,000 candidates
         1:23  3 of 4 threads busy  3 errors  at least 1.0 GiB reclaimable so far
         /home/you/Pictures/2024/Norway/raw/IMG_0001.CR2
         ");

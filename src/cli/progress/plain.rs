@@ -45,7 +45,7 @@ fn doing(view: &View) -> String {
         _ if view.stopping => "stopping".to_owned(),
         Stage::List => "listing".to_owned(),
         Stage::Probe => format!(
-            "reading samples, {} of {} files{share}",
+            "probing, {} of {} candidates{share}",
             grouped(done),
             grouped(total)
         ),
@@ -74,7 +74,7 @@ mod tests {
              reclaimable so far, /home/you/Pictures/2024/Norway/raw/IMG_0001.CR2"
         );
         let probing = line(&in_stage(Stage::Probe));
-        assert!(probing.starts_with("1:23: reading samples, 750 of 3,000 files (25 %), ETA 2:15"));
+        assert!(probing.starts_with("1:23: probing, 750 of 3,000 candidates (25 %), ETA 2:15"));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::cli::args::{AnswerArgs, OutputArgs};
 use crate::cli::commands::report;
 use crate::cli::terminal::{atomic_file, exit, output};
 use crate::model::FolderId;
-use crate::report::{Answer, AnswerFormat, Column, Header, Style};
+use crate::report::{Answer, Column, Format, Header, Style};
 
 /// An answer being written.
 pub(crate) type Writing<'a, 'w> = Answer<'a, &'w mut dyn Write>;
@@ -20,7 +20,7 @@ pub(crate) type Writing<'a, 'w> = Answer<'a, &'w mut dyn Write>;
 /// The output format of an answer, from a command's options.
 #[derive(Clone, Copy)]
 pub(crate) struct Form<'a> {
-    pub(crate) format: AnswerFormat,
+    pub(crate) format: Format,
     pub(crate) output: &'a OutputArgs,
     pub(crate) exact_bytes: bool,
 }
@@ -28,7 +28,7 @@ pub(crate) struct Form<'a> {
 impl<'a> From<&'a AnswerArgs> for Form<'a> {
     fn from(args: &'a AnswerArgs) -> Self {
         Self {
-            format: args.format.into(),
+            format: args.format.format(),
             output: &args.output,
             exact_bytes: args.bytes,
         }

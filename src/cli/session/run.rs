@@ -13,7 +13,7 @@ use crate::cli::progress::Progress;
 use crate::cli::terminal::{Exit, exit, output};
 use crate::pool::Shutdown;
 use crate::report::run::{stats, summary};
-use crate::report::{StatsForm, text};
+use crate::report::{Format, text};
 use crate::scan;
 use crate::scan::{Metrics, Notice, Plan, ScanError};
 
@@ -24,7 +24,7 @@ pub(crate) struct Session<'a> {
     /// Of all runs of the command.
     metrics: Arc<Metrics>,
     _metrics_file: MetricsFile,
-    stats: Option<StatsForm>,
+    stats: Option<Format>,
 }
 
 impl<'a> Session<'a> {
@@ -44,9 +44,9 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Also shows where the time went.
-    pub(crate) fn with_stats(mut self, form: Option<StatsForm>) -> Self {
-        self.stats = form;
+    /// Also shows timing statistics.
+    pub(crate) fn with_stats(mut self, format: Option<Format>) -> Self {
+        self.stats = format;
         self
     }
 
@@ -83,10 +83,16 @@ impl<'a> Session<'a> {
         let mut out = output::stdout();
         let exit = summary::print(self.context, &outcome, &mut out)?;
         out.flush()?;
-        if let Some(form) = self.stats {
+        if let Some(format) = self.stats {
             let counters = summary::counters(&outcome);
             let snapshot = self.metrics.snapshot();
-            stats::print(form, &outcome, &counters, &snapshot, &mut std::io::stderr())?;
+            stats::print(
+                format,
+                &outcome,
+                &counters,
+                &snapshot,
+                &mut std::io::stderr(),
+            )?;
         }
         Ok(exit)
     }

@@ -83,7 +83,7 @@ pub(crate) fn usage(sentence: impl fmt::Display) -> anyhow::Error {
 pub(crate) fn check_sizes(min: Option<u64>, max: Option<u64>) -> anyhow::Result<()> {
     match (min, max) {
         (Some(min), Some(max)) if min > max => Err(usage(format_args!(
-            "invalid value '{}' from --max-size: expected at least --min-size, {}",
+            "invalid value '{}' for --max-size: expected at least --min-size, {}",
             human_size(max),
             human_size(min)
         ))),

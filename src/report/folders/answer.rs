@@ -5,17 +5,6 @@ use std::path::PathBuf;
 use crate::folders::{Differences, LeftOut, Measure, Overlap, Side};
 use crate::report::style::Header;
 
-/// How an answer is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FolderFormat {
-    /// A listing for people.
-    Table,
-    /// One JSON document.
-    Json,
-    /// One row a folder, a pair, or a difference, for spreadsheets.
-    Csv,
-}
-
 /// A whole answer.
 #[derive(Debug)]
 pub struct FolderReport {

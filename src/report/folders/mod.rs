@@ -1,6 +1,5 @@
-//! The answers of `dupescan folders`: folders that hold the same files, and
-//! pairs that hold partly the same. What they are comes from the caller,
-//! whole; this writes it for people and for programs.
+//! The answers of `dupescan folders`: duplicate folders, and pairs of similar
+//! ones. The caller provides them; this writes them for people and programs.
 
 mod answer;
 mod csv;
@@ -11,22 +10,23 @@ mod tests;
 
 use std::io::{self, Write};
 
+use crate::report::format::Format;
 use crate::report::style::Style;
 pub use answer::{
-    FolderAnswer, FolderFormat, FolderGroup, FolderPair, FolderReport, FolderScope, FolderTotals,
-    Identical, Similar,
+    FolderAnswer, FolderGroup, FolderPair, FolderReport, FolderScope, FolderTotals, Identical,
+    Similar,
 };
 
-/// Writes a whole answer.
+/// Writes a whole answer in one of [`Format::OF_ROWS`].
 pub fn write_folders<W: Write>(
     report: &FolderReport,
-    format: FolderFormat,
+    format: Format,
     style: Style,
     out: W,
 ) -> io::Result<()> {
     match format {
-        FolderFormat::Table => table::write(report, style, out),
-        FolderFormat::Json => json::write(report, out),
-        FolderFormat::Csv => csv::write(report, style, out),
+        Format::Json => json::write(report, out),
+        Format::Csv => csv::write(report, style, out),
+        _ => table::write(report, style, out),
     }
 }

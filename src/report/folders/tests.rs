@@ -100,7 +100,7 @@ fn table(report: &FolderReport, style: Style) -> String {
     String::from_utf8(out).unwrap()
 }
 
-fn text(report: &FolderReport, format: FolderFormat) -> String {
+fn text(report: &FolderReport, format: Format) -> String {
     let mut out = Vec::new();
     write_folders(report, format, Style::default(), &mut out).unwrap();
     String::from_utf8(out).unwrap()
@@ -293,10 +293,7 @@ fn exact_bytes_replace_rounded_sizes() {
 
 #[test]
 fn json_has_every_number_and_exact_names() {
-    let document = text(
-        &similar(vec![detailed()], Measure::Count),
-        FolderFormat::Json,
-    );
+    let document = text(&similar(vec![detailed()], Measure::Count), Format::Json);
     let value: serde_json::Value = serde_json::from_str(&document).unwrap();
     let pair = &value["pairs"][0];
     assert_eq!(pair["similarity"], 66.7);
@@ -314,14 +311,14 @@ fn json_has_every_number_and_exact_names() {
 
 #[test]
 fn csv_has_a_row_per_folder_or_pair() {
-    insta::assert_snapshot!(text(&identical(vec![group()]), FolderFormat::Csv).replace('\n', "⏎\n"), @"
+    insta::assert_snapshot!(text(&identical(vec![group()]), Format::Csv).replace('\n', "⏎\n"), @"
     group,folders,files,bytes,reclaimable,keep,path,path_b64,as_of_scan⏎
     1,3,1234,7340032,14680064,true,/home/ann/photos,,12⏎
     1,3,1234,7340032,14680064,false,/backup/ann/photos,,12⏎
     1,3,1234,7340032,14680064,false,\"/usb/\x1b[2Jodd⏎
     name\",,12⏎
     ");
-    let pairs = text(&similar(vec![pair()], Measure::Count), FolderFormat::Csv);
+    let pairs = text(&similar(vec![pair()], Measure::Count), Format::Csv);
     let row = pairs.lines().nth(1).unwrap();
     assert_eq!(
         row,

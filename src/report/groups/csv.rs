@@ -139,10 +139,10 @@ mod tests {
     use base64::engine::general_purpose::STANDARD;
 
     use super::*;
+    use crate::report::format::Format;
     use crate::report::groups::testing::{
         every_byte, group_named, nothing_scanned, odd_group, path, photos, render, render_under,
     };
-    use crate::report::renderer::Format;
 
     const LINKS: Style = Style {
         links: true,

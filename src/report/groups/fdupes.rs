@@ -71,8 +71,8 @@ impl<W: Write> Render for Fdupes<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::format::Format;
     use crate::report::groups::testing::{every_byte, group_named, odd_group, photos, render};
-    use crate::report::renderer::Format;
 
     fn bytes(style: Style, groups: &[Group]) -> Vec<u8> {
         render(Format::Fdupes, style, groups)

@@ -153,11 +153,11 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::report::format::Format;
     use crate::report::groups::testing::{
         every_byte, group_named, header, nothing_scanned, odd_group, path, photos, render,
         render_under,
     };
-    use crate::report::renderer::Format;
     use crate::report::style::Style;
 
     fn text(groups: &[Group]) -> String {

@@ -59,8 +59,8 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
+    use crate::report::format::Format;
     use crate::report::groups::testing::{odd_group, photos, render};
-    use crate::report::renderer::Format;
     use crate::report::style::Style;
 
     fn text(groups: &[Group]) -> String {

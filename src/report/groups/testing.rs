@@ -7,7 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use crate::model::{Algorithm, AsOf, CopyEntry, Digest, Group, ScanId, Timestamp, Totals};
-use crate::report::renderer::{Format, renderer};
+use crate::report::format::Format;
+use crate::report::renderer::renderer;
 use crate::report::style::{Header, Style};
 
 /// A report of 2026-11-16 09:31:07 UTC, as of scan 12.

@@ -3,5 +3,3 @@
 pub(crate) mod prometheus;
 pub(crate) mod stats;
 pub(crate) mod summary;
-
-pub(crate) use stats::StatsForm;

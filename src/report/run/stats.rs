@@ -1,27 +1,18 @@
-//! `scan --stats`: where the time of a scan went.
+//! `scan --stats`: timing statistics of a scan.
 
 use std::io::{self, Write};
 use std::time::Duration;
 
-use clap::ValueEnum;
 use serde::Serialize;
 
 use crate::catalog::ScanCounters;
 use crate::report::encode::write_value;
+use crate::report::format::Format;
 use crate::report::rows::{Align, table};
 use crate::report::text::{counted, grouped, human_size};
 use crate::scan::{MetricsSnapshot, Outcome};
 
-/// How the figures are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum StatsForm {
-    /// For people
-    Table,
-    /// One JSON object on one line
-    Json,
-}
-
-/// The figures of one run.
+/// The statistics of one run.
 #[derive(Debug, Serialize)]
 struct Stats {
     schema: u32,
@@ -49,21 +40,21 @@ struct StageStats {
     megabytes_per_second: f64,
 }
 
-/// Writes the figures of a run.
+/// Writes the statistics of a run.
 pub(crate) fn print(
-    form: StatsForm,
+    format: Format,
     outcome: &Outcome,
     counters: &ScanCounters,
     metrics: &MetricsSnapshot,
     out: &mut impl Write,
 ) -> io::Result<()> {
     let stats = Stats::new(outcome, counters, metrics);
-    match form {
-        StatsForm::Table => stats.write_table(out),
-        StatsForm::Json => {
+    match format {
+        Format::Json => {
             write_value(out, &stats)?;
             writeln!(out)
         }
+        _ => stats.write_table(out),
     }
 }
 

@@ -322,7 +322,7 @@ fn an_audit_that_was_stopped_goes_on() {
         env.copy(format!("tree/a{number}"), format!("tree/b{number}"));
     }
     env.run("scan tree").ok();
-    let mut audit = env.start("audit --bwlimit 2M --workers 1");
+    let mut audit = env.start("audit --bwlimit 2M --threads 1");
     let some = || {
         env.sql::<i64>("SELECT count(*) FROM sqlite_schema WHERE name = 'audits'") > 0
             && env.sql::<i64>("SELECT count(*) FROM audits") > 0
@@ -397,13 +397,13 @@ fn the_answer_looks_like_this() {
         times_hidden(&out.replace(&format!(" --db {}", env.db().display()), ""))
     };
     insta::assert_snapshot!(shown("audit"), @"
-    ANSWER          SIZE  PATH
+    STATUS           SIZE  PATH
     ────────────────────────────────────────────────────────────
-    rot              4 B  /tree/rotten
+    corrupted         4 B  /tree/rotten
 
-    1 file, 4 B, still what their digests say
-    1 file rotten: the content differs, size, times and inode do not
-    digests for 2 of 2 files
+    1 file, 4 B OK
+    1 file corrupted (bit rot): content differs, but size, times and inode do not
+    hashes for 2 of 2 files
     as of scan 1, TIME
     ");
     let digest = "0967115f2813a3541eaef77de9d9d5773f1c0c04314b0bbfe4ff3b3b1c55b5d5";

@@ -443,7 +443,7 @@ fn empty_files_and_odd_names_are_told() {
     let rows = document["files"].as_array().unwrap();
     assert!(rows[0]["path_b64"].is_string() && rows[1]["path_b64"].is_null());
     let csv = env.run("diff a b --format csv").code(1);
-    csv.says("side,answer,size,mtime,path,path_b64,reason,as_of_scan\n")
+    csv.says("side,status,size,mtime,path,path_b64,reason,as_of_scan\n")
         .complains("do not wipe A");
 }
 

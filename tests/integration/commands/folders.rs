@@ -72,16 +72,16 @@ fn plain_json(env: &TestEnv, options: &str) -> String {
 fn identical_folders_as_a_table() {
     let env = known_overlaps();
     insta::assert_snapshot!(plain(&env, "folders"), @"
-    frees 8.8 KiB      2 folders    2 files, 8.8 KiB each
+    8.8 KiB reclaimable     2 folders    2 files, 8.8 KiB each
         /tree/music
         /tree/old
 
-    frees 5.9 KiB      2 folders    4 files, 5.9 KiB each
+    5.9 KiB reclaimable     2 folders    4 files, 5.9 KiB each
         /tree/backup/2024
         /tree/photos/2024
 
-    2 groups, 4 folders; keeping one of each frees 14.6 KiB
-    1 group more frees nothing: the same files under several names
+    2 duplicate groups, 4 folders, 14.6 KiB reclaimable
+    1 more group of hard links: nothing to reclaim
     as of scan 1
     ");
     check_groups(&env, "");
@@ -92,14 +92,14 @@ fn identical_folders_as_json() {
     let env = known_overlaps();
     insta::assert_snapshot!(plain_json(&env, ""), @r#"
     {"as_of":{"finished_at":"then","scan":1},
+    "filters":{"as_scanned":false,"exclude":[],"extensions":[],"max_size":null,"min_size":null},
     "generated_at":"now","groups":[
     {"bytes":9000,"files":2,"folders":2,"paths":[
     {"path":"/tree/music"},
     {"path":"/tree/old"}],"reclaimable":9000,"same_files":[]},
     {"bytes":6000,"files":4,"folders":2,"paths":[
     {"path":"/tree/backup/2024"},
-    {"path":"/tree/photos/2024"}],"reclaimable":6000,"same_files":[]}],"kind":"identical","not_compared":{"exclude":[],"larger_than":null,"left_out_by_scans":false,"other_extensions_than":[],"smaller_than":null},
-    "same_names":false,"schema":1,"totals":{"folders":4,"groups":2,"linked_groups":1,"reclaimable":15000,"unchecked":{"filtered":0,"folders":0,"not_listed":0,"with_unchecked_files":0,"with_unreadable_paths":0}},
+    {"path":"/tree/photos/2024"}],"reclaimable":6000,"same_files":[]}],"kind":"identical","same_names":false,"schema":1,"totals":{"folders":4,"groups":2,"linked_groups":1,"reclaimable":15000,"unchecked":{"filtered":0,"folders":0,"not_listed":0,"with_unchecked_files":0,"with_unreadable_paths":0}},
     "unfinished_scans":0}
     "#);
 }
@@ -108,20 +108,20 @@ fn identical_folders_as_json() {
 fn similar_folders_as_a_table() {
     let env = known_overlaps();
     insta::assert_snapshot!(plain(&env, "folders --similar --detail"), @"
-    100 % similar      8.8 KiB in both     2 of 2 contents
+    100 % similar      8.8 KiB in both     2 of 2 distinct files
         /tree/music
         /tree/old
 
-    60.0 % similar     5.9 KiB in both     3 of 5 contents
+    60.0 % similar     5.9 KiB in both     3 of 5 distinct files
         /tree/backup
-            75.0 % of it is in the other; 1 file only here, 5 B
+            75.0 % of it is also in the other; 1 file only here, 5 B
         /tree/photos
-            75.0 % of it is in the other; 1 file only here, 11 B
+            75.0 % of it is also in the other; 1 file only here, 11 B
         same name, different content:
             notes.txt
                 2022-01-08 00:00, 5 B  |  2024-10-04 00:00, 11 B
 
-    100 % similar      600 B in both       1 of 1 content
+    100 % similar      600 B in both       1 of 1 distinct file
         /tree/linked
         /tree/links
 
@@ -139,22 +139,22 @@ fn similar_folders_as_json() {
     let env = known_overlaps();
     insta::assert_snapshot!(plain_json(&env, "--similar 60 --detail"), @r#"
     {"as_of":{"finished_at":"then","scan":1},
-    "by":"count","generated_at":"now","kind":"similar","not_compared":{"exclude":[],"larger_than":null,"left_out_by_scans":false,"other_extensions_than":[],"smaller_than":null},
-    "pairs":[
-    {"bytes_in_both":9000,"bytes_in_either":9000,"distinct_files_in_both":2,"distinct_files_in_either":2,"differences":{"changed":[],"only_left":[],"only_right":[]},
-    "left":{"bytes":9000,"contained":100.0,"content_bytes":9000,"contents":2,"files":2,"gaps":[],"only_bytes":0,"only_content_bytes":0,"only_contents":0,"only_files":0,"path":"/tree/music","unchecked_files":0},
-    "right":{"bytes":9000,"contained":100.0,"content_bytes":9000,"contents":2,"files":2,"gaps":[],"only_bytes":0,"only_content_bytes":0,"only_contents":0,"only_files":0,"path":"/tree/old","unchecked_files":0},
+    "by":"count","filters":{"as_scanned":false,"exclude":[],"extensions":[],"max_size":null,"min_size":null},
+    "generated_at":"now","kind":"similar","pairs":[
+    {"bytes_in_both":9000,"bytes_in_either":9000,"differences":{"changed":[],"only_left":[],"only_right":[]},
+    "distinct_files_in_both":2,"distinct_files_in_either":2,"left":{"bytes":9000,"contained":100.0,"distinct_bytes":9000,"distinct_files":2,"files":2,"incomplete":[],"only_bytes":0,"only_distinct_bytes":0,"only_distinct_files":0,"only_files":0,"path":"/tree/music","unchecked_files":0},
+    "right":{"bytes":9000,"contained":100.0,"distinct_bytes":9000,"distinct_files":2,"files":2,"incomplete":[],"only_bytes":0,"only_distinct_bytes":0,"only_distinct_files":0,"only_files":0,"path":"/tree/old","unchecked_files":0},
     "similarity":100.0},
-    {"bytes_in_both":6000,"bytes_in_either":6016,"distinct_files_in_both":3,"distinct_files_in_either":5,"differences":{"changed":[
+    {"bytes_in_both":6000,"bytes_in_either":6016,"differences":{"changed":[
     {"left":{"mtime":"2022-01-08T00:00:00.000000000Z","size":5},
     "path":"notes.txt","right":{"mtime":"2024-10-04T00:00:00.000000000Z","size":11}}],"only_left":[],"only_right":[]},
-    "left":{"bytes":6005,"contained":75.0,"content_bytes":6005,"contents":4,"files":4,"gaps":[],"only_bytes":5,"only_content_bytes":5,"only_contents":1,"only_files":1,"path":"/tree/backup","unchecked_files":0},
-    "right":{"bytes":6011,"contained":75.0,"content_bytes":6011,"contents":4,"files":4,"gaps":[],"only_bytes":11,"only_content_bytes":11,"only_contents":1,"only_files":1,"path":"/tree/photos","unchecked_files":0},
+    "distinct_files_in_both":3,"distinct_files_in_either":5,"left":{"bytes":6005,"contained":75.0,"distinct_bytes":6005,"distinct_files":4,"files":4,"incomplete":[],"only_bytes":5,"only_distinct_bytes":5,"only_distinct_files":1,"only_files":1,"path":"/tree/backup","unchecked_files":0},
+    "right":{"bytes":6011,"contained":75.0,"distinct_bytes":6011,"distinct_files":4,"files":4,"incomplete":[],"only_bytes":11,"only_distinct_bytes":11,"only_distinct_files":1,"only_files":1,"path":"/tree/photos","unchecked_files":0},
     "similarity":60.0},
-    {"bytes_in_both":600,"bytes_in_either":600,"distinct_files_in_both":1,"distinct_files_in_either":1,"differences":{"changed":[],"only_left":[],"only_right":[]},
-    "left":{"bytes":600,"contained":100.0,"content_bytes":600,"contents":1,"files":1,"gaps":[],"only_bytes":0,"only_content_bytes":0,"only_contents":0,"only_files":0,"path":"/tree/linked","unchecked_files":0},
-    "right":{"bytes":600,"contained":100.0,"content_bytes":600,"contents":1,"files":1,"gaps":[],"only_bytes":0,"only_content_bytes":0,"only_contents":0,"only_files":0,"path":"/tree/links","unchecked_files":0},
-    "similarity":100.0}],"schema":1,"threshold":60,"totals":{"complete":true,"crowded_folders":0,"pairs":3,"unchecked":{"filtered":0,"folders":0,"not_listed":0,"with_unchecked_files":0,"with_unreadable_paths":0}},
+    {"bytes_in_both":600,"bytes_in_either":600,"differences":{"changed":[],"only_left":[],"only_right":[]},
+    "distinct_files_in_both":1,"distinct_files_in_either":1,"left":{"bytes":600,"contained":100.0,"distinct_bytes":600,"distinct_files":1,"files":1,"incomplete":[],"only_bytes":0,"only_distinct_bytes":0,"only_distinct_files":0,"only_files":0,"path":"/tree/linked","unchecked_files":0},
+    "right":{"bytes":600,"contained":100.0,"distinct_bytes":600,"distinct_files":1,"files":1,"incomplete":[],"only_bytes":0,"only_distinct_bytes":0,"only_distinct_files":0,"only_files":0,"path":"/tree/links","unchecked_files":0},
+    "similarity":100.0}],"schema":1,"threshold":60,"totals":{"complete":true,"paired_with_first_only":0,"pairs":3,"unchecked":{"filtered":0,"folders":0,"not_listed":0,"with_unchecked_files":0,"with_unreadable_paths":0}},
     "unfinished_scans":0}
     "#);
 }
@@ -176,7 +176,7 @@ fn bytes_only_here_are_those_of_the_files_only_here() {
         .says("66.7 % of it is also in the other; 3 files only here, 29.3 KiB");
     let left = json(&env, "--similar")["pairs"][0]["left"].clone();
     assert_eq!(left["only_bytes"], 30_000);
-    assert_eq!(left["only_content_bytes"], 10_000);
+    assert_eq!(left["only_distinct_bytes"], 10_000);
     env.run("folders --similar --format csv")
         .ok()
         .says("left_only_files,left_only_bytes,")
@@ -351,7 +351,7 @@ fn bad_values_are_named() {
     for (line, complaint) in [
         (
             "folders --similar 49",
-            "invalid value '49' for '--similar [<PERCENT>]': expected a whole number from 50 to 100",
+            "invalid value '49' for --similar: expected a whole number from 50 to 100",
         ),
         (
             "folders --similar 101",

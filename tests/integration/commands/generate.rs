@@ -19,9 +19,9 @@ fn commands(env: &TestEnv) -> Vec<String> {
     commands
 }
 
-/// The long options in a command's help.
+/// The long options in the whole help of a command.
 fn options(env: &TestEnv, command: &str) -> BTreeSet<String> {
-    let help = env.run(&format!("{command} --help")).ok().out();
+    let help = env.run(&format!("{command} --help-all")).ok().out();
     let words = help.lines().filter_map(|line| {
         let line = line.trim_start();
         let start = line

@@ -146,13 +146,13 @@ fn the_answer_looks_like_this() {
         times_hidden(&out.replace(base.to_str().unwrap(), "/"))
     };
     insta::assert_snapshot!(shown("history"), @"
-     SCAN  ENDED                 NEW     GONE       FREES  PATH
+     SCAN  ENDED                 NEW  DELETED  RECLAIMABLE  PATH
     ────────────────────────────────────────────────────────────
-        2  TIME        1        0         5 B  /tree
-        1  TIME        1        0         0 B  /tree
+        2  TIME        1        0          5 B  /tree
+        1  TIME        1        0          0 B  /tree
 
     2 scans
-    duplicates in the whole catalog: 0 B in scan 1, 5 B in scan 2 (+5 B)
+    reclaimable in the whole catalog: 0 B in scan 1, 5 B in scan 2 (+5 B)
     as of scan 2, TIME
     ");
     insta::assert_snapshot!(shown("history --between 1 2"), @"

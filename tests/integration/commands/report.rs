@@ -201,10 +201,10 @@ fn the_order_is_stable() {
         env.file(format!("tree/{number}"), &content)
             .file(format!("tree/{number}.copy"), &content);
     }
-    env.run("scan tree --workers 2").ok();
+    env.run("scan tree --threads 2").ok();
     let first = env.run("report --format fdupes").ok().out();
     env.use_db("data/other.db")
-        .run("scan tree --workers 7")
+        .run("scan tree --threads 7")
         .ok();
     assert_eq!(env.run("report --format fdupes").ok().out(), first);
     let digests: Vec<String> = env.report("")["groups"]

@@ -103,7 +103,7 @@ fn a_scan_stopped_while_reading_says_how_many_bytes_are_left() {
     env.random("tree/a", 1, 200_000).copy("tree/a", "tree/b");
     env.random("tree/c", 2, 100_000).copy("tree/c", "tree/d");
     env.random("tree/alone", 3, 50_000);
-    let mut scan = env.start("scan tree --workers 1 --bwlimit 100k");
+    let mut scan = env.start("scan tree --threads 1 --bwlimit 100k");
     let one_pair = || {
         env.db().exists()
             && env

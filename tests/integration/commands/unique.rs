@@ -164,12 +164,12 @@ fn the_answer_looks_like_this() {
         times_hidden(&out.replace(base.to_str().unwrap(), "/"))
     };
     insta::assert_snapshot!(shown("unique"), @r"
-    ANSWER              SIZE  PATH
+    STATUS           SIZE  PATH
     ────────────────────────────────────────────────────────────
-    unique              11 B  /tree/caf\xe9
-    unique               7 B  /tree/once
+    unique           11 B  /tree/caf\xe9
+    unique            7 B  /tree/once
 
-    2 files, 18 B in one copy only
+    2 files, 18 B without a copy
     as of scan 1, TIME
     ");
     insta::assert_snapshot!(shown("unique --copies-under 3 --bytes --limit 3"), @r"

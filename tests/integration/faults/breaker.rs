@@ -169,7 +169,7 @@ fn what_waits_for_a_failing_device_is_not_tried() {
         env.folder(&folder);
         traced.arg("-P").arg(env.path(folder));
     }
-    let program = env.command(["scan", "disk", "--workers", "1", "--backoff", "3s"]);
+    let program = env.command(["scan", "disk", "--threads", "1", "--backoff", "3s"]);
     traced.arg(program.get_program()).args(program.get_args());
     let is_there = std::process::Command::new("strace").arg("-V").output();
     if is_there.is_err() {

@@ -100,7 +100,7 @@ fn errors_that_pass_are_tried_again_whatever_they_are() {
         env.random("tree/a", 1, 300_000).copy("tree/a", "tree/b");
         let fault = format!("pread64:error={errno}:when=1..2");
         // strace counts per thread.
-        let line = "scan tree --backoff 10ms --workers 1";
+        let line = "scan tree --backoff 10ms --threads 1";
         inject(&env, "tree/b", &fault, line).ok();
         assert_eq!(env.groups(), expected(&[&["tree/a", "tree/b"]]), "{errno}");
         // For good: a dead letter.
@@ -167,7 +167,7 @@ fn files_that_vanish_under_the_scan_are_no_error() {
     for number in 0..60 {
         env.random(format!("tree/{}/{number}", number % 3), number / 2, 70_000);
     }
-    let mut scan = env.start("scan tree --bwlimit 1M --workers 1");
+    let mut scan = env.start("scan tree --bwlimit 1M --threads 1");
     let listed = || {
         env.db().exists()
             && env.run("status").exit == Some(0)
@@ -258,7 +258,7 @@ fn few_file_descriptors_are_enough() {
         );
     }
     let script = format!(
-        "ulimit -n 64; exec {} --db {} scan tree --workers 8",
+        "ulimit -n 64; exec {} --db {} scan tree --threads 8",
         env!("CARGO_BIN_EXE_dupescan"),
         env.db().display()
     );
@@ -447,7 +447,7 @@ fn a_scan_that_was_stopped_for_a_while_hangs_nowhere() {
     let env = TestEnv::new();
     env.random("tree/a", 1, 300_000).copy("tree/a", "tree/slow");
     let fault = "pread64:delay_enter=7s:when=3";
-    let line = "scan tree --workers 1 --item-timeout 4s --stall-warning 4s";
+    let line = "scan tree --threads 1 --item-timeout 4s --stall-warning 4s";
     let mut strace = Background::start(injecting(&env, "tree/slow", fault, line));
     let hashes = || env.db().exists() && env.run("status").out().contains("while reading");
     assert!(strace.wait_until(hashes));

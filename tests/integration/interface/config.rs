@@ -89,16 +89,16 @@ fn a_bad_value_is_one_line_naming_value_origin_and_what_is_allowed() {
             "'md5' for --hash: expected sha256, sha512, sha3-256 or blake3",
         ),
         (
-            "scan tree --workers 0",
-            "'0' for --workers: expected a whole number from 1 to 256",
+            "scan tree --threads 0",
+            "'0' for --threads: expected a whole number from 1 to 256",
         ),
         (
-            "scan tree --workers 257",
-            "'257' for --workers: expected a whole number from 1 to 256",
+            "scan tree --threads 257",
+            "'257' for --threads: expected a whole number from 1 to 256",
         ),
         (
-            "scan tree --workers many",
-            "'many' for --workers: expected a whole number",
+            "scan tree --threads many",
+            "'many' for --threads: expected a whole number",
         ),
         (
             "scan tree --mode some",
@@ -121,8 +121,8 @@ fn a_bad_value_is_one_line_naming_value_origin_and_what_is_allowed() {
             "'x' for --gitignore: expected true or false",
         ),
         (
-            "scan tree --no-hidden=x",
-            "'x' for --no-hidden: expected true or false",
+            "scan tree --gitignore=x",
+            "'x' for --gitignore: expected true or false",
         ),
         (
             "scan tree --nice=19",
@@ -186,9 +186,9 @@ fn a_bad_value_is_one_line_naming_value_origin_and_what_is_allowed() {
             "scan tree --fatal-errors 0",
             "'0' for --fatal-errors: expected",
         ),
-        ("resume --workers 0", "'0' for --workers: expected"),
-        ("retry --workers 0", "'0' for --workers: expected"),
-        ("retry all", "'all' from ID: expected an ID"),
+        ("resume --threads 0", "'0' for --threads: expected"),
+        ("retry --threads 0", "'0' for --threads: expected"),
+        ("retry all", "'all' for ID: expected an ID"),
         (
             "report --format xml",
             "'xml' for --format: expected table, json, jsonl, csv, fdupes or html",
@@ -245,14 +245,14 @@ fn a_bad_value_is_one_line_naming_value_origin_and_what_is_allowed() {
 fn bad_values_in_the_environment_and_the_file_name_their_origin() {
     let env = sized();
     let mut command = env.command(["scan", "tree"]);
-    command.env("DUPESCAN_WORKERS", "none");
+    command.env("DUPESCAN_THREADS", "none");
     let message = env.finish(command).refused(2);
-    let expected = "invalid value 'none' for environment variable DUPESCAN_WORKERS: expected a \
+    let expected = "invalid value 'none' for environment variable DUPESCAN_THREADS: expected a \
                     whole number from 1 to 256";
     assert_eq!(message, expected);
     let file = "home/config/dupescan/config.toml";
     for (text, words) in [
-        ("workers = 0\n", "'0' for key workers in"),
+        ("threads = 0\n", "'0' for key threads in"),
         ("worker = 3\n", "unknown key 'worker' in"),
         ("hash = \n", "not valid TOML: line 1"),
         ("[scan]\n", "unknown key 'scan' in"),

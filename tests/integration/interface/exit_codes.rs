@@ -15,8 +15,8 @@ fn help_and_version_are_answers() {
     }
     env.run("--version").ok().says(env!("CARGO_PKG_VERSION"));
     for code in [
-        "0  done",
-        "1  done, with findings",
+        "0  success",
+        "1  completed with problems",
         "2  wrong usage",
         "3  failed",
         "130  interrupted",

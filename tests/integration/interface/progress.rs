@@ -20,7 +20,7 @@ fn tree() -> TestEnv {
     env
 }
 
-const SLOW: &str = "--bwlimit 2M --workers 2";
+const SLOW: &str = "--bwlimit 2M --threads 2";
 
 fn words(line: &str) -> Vec<String> {
     line.split_whitespace().map(str::to_owned).collect()

@@ -25,7 +25,7 @@ fn files_are_opened_at_first_sight_but_never_the_catalog() {
     env.use_db("tree/c/catalog.db").folder("nothing");
     env.run("scan nothing").ok();
     env.hard_link("tree/c/catalog.db", "tree/b/by another name");
-    let Some((run, opens)) = env.run_traced("scan tree --workers 1") else {
+    let Some((run, opens)) = env.run_traced("scan tree --threads 1") else {
         skip!("no strace to see what is opened");
     };
     run.ok();
@@ -48,7 +48,7 @@ fn what_cannot_be_opened_is_listed_and_told() {
     let env = tree();
     env.file("tree/b/locked", "00000001")
         .chmod("tree/b/locked", 0o000);
-    let Some(run) = env.run_unprivileged("scan tree --workers 1") else {
+    let Some(run) = env.run_unprivileged("scan tree --threads 1") else {
         skip!("no other user to run as");
     };
     run.code(1);
@@ -63,7 +63,7 @@ fn a_file_mounted_over_another_is_no_part_of_the_tree() {
     let env = tree();
     env.file("tree/b/covered", "what is below")
         .file("elsewhere", "00000001");
-    let script = "mount --bind elsewhere tree/b/covered && $DUPESCAN scan tree --workers 1";
+    let script = "mount --bind elsewhere tree/b/covered && $DUPESCAN scan tree --threads 1";
     let Some(run) = env.run_with_mounts(script) else {
         skip!("mounting is not permitted");
     };
@@ -89,10 +89,10 @@ fn small_files_of_a_large_tree_are_read_at_sight_and_grouped_alike() {
     env.file("tree/b/alone", "b".repeat(MANY_SIZES + 1));
     env.file("tree/b/locked", "b".repeat(MANY_SIZES + 2))
         .chmod("tree/b/locked", 0o000);
-    let unprivileged = env.run_unprivileged("scan tree --workers 1");
+    let unprivileged = env.run_unprivileged("scan tree --threads 1");
     // One that nobody shares its size with need not be read: no error.
     unprivileged
-        .unwrap_or_else(|| env.run("scan tree --workers 1"))
+        .unwrap_or_else(|| env.run("scan tree --threads 1"))
         .ok();
     let alone: i64 =
         env.sql("SELECT count(*) FROM live_files WHERE path LIKE '%/alone' AND digest IS NOT NULL");
@@ -131,7 +131,7 @@ fn a_catalog_behind_a_link_is_left_out_with_all_its_files() {
     env.run("scan nothing").ok();
     env.symlink(env.path("tree/c/catalog.db"), "link.db");
     env.use_db("link.db");
-    env.run("scan tree --workers 1").ok();
+    env.run("scan tree --threads 1").ok();
     let stored: i64 = env.sql("SELECT count(*) FROM live_files WHERE path LIKE '%catalog%'");
     assert_eq!(stored, 0);
 }

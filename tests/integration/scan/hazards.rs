@@ -191,7 +191,7 @@ fn waiting_for_bandwidth_is_no_standstill() {
         env.random(format!("tree/a{n}"), n, 100_000 + n as usize);
         env.copy(format!("tree/a{n}"), format!("tree/b{n}"));
     }
-    env.run("scan --workers 3 --bwlimit 50k --item-timeout 2s tree")
+    env.run("scan --threads 3 --bwlimit 50k --item-timeout 2s tree")
         .ok();
     assert_eq!(env.groups().len(), 3);
 }

@@ -61,7 +61,7 @@ fn classes_that_fall_apart_give_the_oracles_groups_and_the_crates_digests() {
     for (seed, workers) in [(1, 1), (2, 2), (3, 3)] {
         let env = TestEnv::new();
         tree(&env, &classes, seed * 1_000);
-        env.run(&format!("scan tree --workers {workers}")).ok();
+        env.run(&format!("scan tree --threads {workers}")).ok();
         check(&env, |content| hex(&Sha256::digest(content)));
         env.run("scan tree --hash blake3").ok();
         check(&env, |content| {

@@ -128,7 +128,7 @@ fn workers_is_the_number_of_worker_threads() {
     env.random("tree/a", 1, 300_000).copy("tree/a", "tree/b");
     for workers in [1, 5] {
         env.use_db(&format!("data/{workers}.db"));
-        let mut scan = env.start(&format!("scan tree --workers {workers} --bwlimit 200k"));
+        let mut scan = env.start(&format!("scan tree --threads {workers} --bwlimit 200k"));
         let tasks = Path::new("/proc").join(scan.id().to_string()).join("task");
         let count = || {
             let Ok(tasks) = fs::read_dir(&tasks) else {
@@ -161,7 +161,7 @@ fn the_number_of_workers_does_not_change_the_answer() {
     for workers in [1, 2, 64] {
         env.use_db(&format!("data/{workers}.db"));
         env.run(&format!(
-            "scan tree --workers {workers} --queue-per-worker 1 --batch-rows 3"
+            "scan tree --threads {workers} --queue-per-worker 1 --batch-rows 3"
         ))
         .ok();
         assert_eq!(env.groups(), truth, "{workers} workers");
@@ -294,7 +294,7 @@ fn a_glob_with_the_whole_path_gets_a_warning() {
     let env = TestEnv::new();
     env.file("tree/old/a", "x").file("tree/b", "x");
     let old = env.path("tree/old").display().to_string();
-    let warning = format!(": write '/old' instead of '{old}'");
+    let warning = format!(": use '/old' instead of '{old}'");
     let scan = env.run(&format!("scan tree --exclude {old}")).ok();
     scan.complains(&warning);
     env.run(&format!("report --exclude {old}"))
@@ -424,7 +424,7 @@ fn nice_lowers_the_priority_of_the_workers() {
     env.random("tree/a", 1, 300_000).copy("tree/a", "tree/b");
     let niceness = |option: &str| {
         env.use_db(&format!("data/{}.db", option.len()));
-        let mut scan = env.start(&format!("scan tree --bwlimit 200k --workers 1 {option}"));
+        let mut scan = env.start(&format!("scan tree --bwlimit 200k --threads 1 {option}"));
         let tasks = Path::new("/proc").join(scan.id().to_string()).join("task");
         let mut found = None;
         scan.wait_until(|| {
@@ -529,7 +529,7 @@ fn however_disks_are_read_the_groups_are_the_same() {
     let mut seen = Vec::new();
     for io in ["auto", "ssd", "hdd"] {
         env.use_db(&format!("{io}.db"));
-        env.run(&format!("scan tree --io {io} --workers 4")).ok();
+        env.run(&format!("scan tree --io {io} --threads 4")).ok();
         seen.push(env.groups());
     }
     assert_eq!(seen[0].len(), 4);

@@ -13,7 +13,7 @@ use crate::env::report_json::{self, expected};
 use crate::env::{TestEnv, noise, skip};
 
 /// Slow enough to be hit anywhere, and saved in small steps.
-const SLOW: &str = "--workers 2 --batch-rows 25 --batch-time 2ms";
+const SLOW: &str = "--threads 2 --batch-rows 25 --batch-time 2ms";
 
 /// Folders to list, small files to probe, larger ones with equal heads and
 /// tails to read whole.
@@ -71,7 +71,7 @@ fn go_on(env: &TestEnv) {
 /// it takes. The hash does not matter here, and that of a dependency is
 /// optimised in debug builds too: SHA-256 would take nearly all of the time.
 fn calibrated(env: &TestEnv) -> (&'static str, Duration) {
-    let line = "scan tree --hash blake3 --workers 2 --batch-rows 25 --batch-time 2ms --bwlimit 6M";
+    let line = "scan tree --hash blake3 --threads 2 --batch-rows 25 --batch-time 2ms --bwlimit 6M";
     env.use_db("data/whole.db");
     let whole = env.run(line).ok().elapsed;
     (line, whole)
@@ -204,7 +204,7 @@ fn stopped_with_digests(env: &TestEnv, line: &str) -> BTreeSet<PathBuf> {
 }
 
 const HASHING: &str =
-    "scan tree --hash blake3 --workers 1 --batch-rows 1 --batch-time 1ms --bwlimit 2M";
+    "scan tree --hash blake3 --threads 1 --batch-rows 1 --batch-time 1ms --bwlimit 2M";
 
 #[test]
 fn only_missing_work_is_done_again() {

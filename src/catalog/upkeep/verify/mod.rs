@@ -144,7 +144,7 @@ fn header(connection: &Connection) -> rusqlite::Result<Vec<Problem>> {
         problems.push(format!("the table `catalog` has {rows} rows instead of 1"));
     } else if version != Some(PROBE_VERSION) {
         problems.push(format!(
-            "samples have version {}, but this dupescan supports version {PROBE_VERSION}",
+            "probes have version {}, but this dupescan supports version {PROBE_VERSION}",
             version.unwrap_or(0)
         ));
     }

@@ -42,7 +42,7 @@ fn a_sound_catalog_has_no_problems() {
 
 /// SQL that plants damage, and a part of the sentence it must lead to.
 const MENDABLE: &[(&str, &str)] = &[
-    ("UPDATE roots SET files = files + 1", "counts"),
+    ("UPDATE roots SET files = files + 1", "claims"),
     ("UPDATE roots SET bytes = 0", "0 bytes"),
     ("UPDATE roots SET files = -1", "-1 files"),
     (
@@ -78,7 +78,7 @@ const MENDABLE: &[(&str, &str)] = &[
     ("UPDATE files SET probe = 1 WHERE size = 10", "too short"),
     (
         "UPDATE files SET probe = NULL WHERE size = 100000",
-        "hashes without the sample",
+        "hashes without the probe",
     ),
     (
         "UPDATE files SET settled_in = 1 WHERE size = 100000",

@@ -16,7 +16,7 @@ use crate::folders::{
     Comparer, Forest, IdenticalGroups, Node, Pair, SimilarPairs, Similarity, Tuning, similar,
 };
 use crate::report::{
-    FolderAnswer, FolderFormat, FolderGroup, FolderPair, FolderReport, FolderScope, FolderTotals,
+    FolderAnswer, FolderGroup, FolderPair, FolderReport, FolderScope, FolderTotals, Format,
     Identical, Similar, Style, text, write_folders,
 };
 use load::{Filter, Places};
@@ -31,7 +31,7 @@ pub(crate) fn run(context: &Context, mut args: FoldersArgs) -> anyhow::Result<Ex
         args: &args,
     };
     let report = catalog.in_snapshot(|| inquiry.report(percent))?;
-    let format = FolderFormat::from(args.format);
+    let format = args.format.format();
     let style = Style {
         exact_bytes: args.bytes,
         ..Style::default()
@@ -46,7 +46,7 @@ pub(crate) fn run(context: &Context, mut args: FoldersArgs) -> anyhow::Result<Ex
             stdout.flush().context("cannot write to standard output")?;
         }
     }
-    if format == FolderFormat::Csv {
+    if format == Format::Csv {
         context.note(&text::as_of(&report.header));
     }
     Ok(Exit::Done)

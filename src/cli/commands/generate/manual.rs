@@ -1,7 +1,7 @@
-//! The manual page of a command. Options and commands come from clap_mangen;
-//! the synopsis, and sections out of what the help has at its end, are written
-//! here: clap_mangen knows no values of options in the one, and puts the other
-//! under one heading as flowing text.
+//! The manual page of a command. Options and commands come from clap_mangen.
+//! The synopsis and the sections at the end of the help are written here:
+//! clap_mangen omits option values in the one, and puts the others under one
+//! heading as running text.
 
 use std::fmt::Write as _;
 use std::io;
@@ -10,8 +10,10 @@ use clap_mangen::Man;
 
 /// The page of a command that was built, as roff.
 pub(crate) fn page(command: &clap::Command) -> io::Result<Vec<u8>> {
-    // A page is long: what `-h` leaves out has its place there.
-    let whole = command.clone().mut_args(|arg| arg.hide_short_help(false));
+    // A page has room for what `-h` and `--help` hide.
+    let whole = command
+        .clone()
+        .mut_args(|arg| arg.hide_short_help(false).hide_long_help(false));
     let man = Man::new(whole).source(concat!("dupescan ", env!("CARGO_PKG_VERSION")));
     let mut page = Vec::new();
     man.render_title(&mut page)?;

@@ -33,10 +33,9 @@ pub(crate) fn man(args: &ManArgs) -> anyhow::Result<Exit> {
     }
 }
 
-/// The commands as they are documented: `help` has no page, since it says
-/// what the pages say.
+/// The commands as they are documented.
 fn documented() -> clap::Command {
-    let mut command = Cli::command().disable_help_subcommand(true);
+    let mut command = Cli::command();
     command = command.mut_subcommands(|command| command.disable_help_subcommand(true));
     command.build();
     command

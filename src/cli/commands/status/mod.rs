@@ -9,18 +9,19 @@ use std::path::PathBuf;
 use crate::catalog::{
     CatalogError, Lock, ReadOnly, RootRow, ScanRow, Share, VolumeRow, Wanted, own_files,
 };
-use crate::cli::args::{ListFormat, StatusArgs};
+use crate::cli::args::StatusArgs;
 use crate::cli::session::Context;
 use crate::cli::terminal::{Exit, output};
 use crate::model::{Algorithm, Stage, Timestamp};
 use crate::platform::VolumeTable;
+use crate::report::Format;
 use crate::scan::online_state;
 
 pub(crate) fn run(context: &Context, args: &StatusArgs) -> anyhow::Result<Exit> {
     let status = Status::of(&context.catalog()?).map_err(|error| context.at_catalog(error))?;
-    let text = match args.format {
-        ListFormat::Table => table::render(&status, context, args.bytes),
-        ListFormat::Json => json::render(&status)?,
+    let text = match args.format.format() {
+        Format::Json => json::render(&status)?,
+        _ => table::render(&status, context, args.bytes),
     };
     output::print(&text)?;
     Ok(Exit::Done)

@@ -12,10 +12,10 @@ use crate::report::text::{counted, duration, group_totals, grouped, size, timest
 use crate::report::{Align, table};
 
 const VOLUMES: [(&str, Align); 4] = [
-    ("Volume", Align::Left),
-    ("Type", Align::Left),
-    ("Inodes", Align::Left),
-    ("Last seen", Align::Left),
+    ("VOLUME", Align::Left),
+    ("TYPE", Align::Left),
+    ("INODES", Align::Left),
+    ("LAST SEEN", Align::Left),
 ];
 
 /// The whole status.

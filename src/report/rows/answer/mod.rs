@@ -1,6 +1,6 @@
 //! Answers that are a list of files or scans: one set of columns, written as a
-//! table for people, as one JSON document, as JSON lines or as CSV. Rows are
-//! written as they come; what they come to follows at the end.
+//! table, as one JSON document, as JSON lines or as CSV. Rows are written as they
+//! come, totals at the end.
 
 #[cfg(test)]
 mod tests;
@@ -15,6 +15,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::model::escape;
 use crate::report::encode::{AsOfJson, io_error, neutral, write_value};
 use crate::report::encode::{base64, rfc3339};
+use crate::report::format::Format;
 use crate::report::rows::cell::{Cell, Column};
 use crate::report::style::{Header, Style};
 use crate::report::text::{as_of, counted, grouped, shorten_middle, size};
@@ -24,22 +25,10 @@ const LEAST_PATH: usize = 16;
 /// Width of a size to the byte, up to 9 TB.
 const EXACT_SIZE: usize = 17;
 
-/// The forms of an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AnswerFormat {
-    /// Columns for people.
-    Table,
-    /// One JSON document.
-    Json,
-    /// One JSON object a line.
-    Jsonl,
-    /// One line a row.
-    Csv,
-}
-
-/// Writes one answer: `begin`, then every row, then `end`. The caller buffers.
+/// Writes one answer in one of [`Format::OF_ROWS`] or as JSON lines: `begin`,
+/// then every row, then `end`. The caller buffers.
 pub struct Answer<'a, W: Write> {
-    format: AnswerFormat,
+    format: Format,
     style: Style,
     header: &'a Header,
     list: &'static str,
@@ -52,7 +41,7 @@ pub struct Answer<'a, W: Write> {
 impl<'a, W: Write> Answer<'a, W> {
     /// An answer whose rows are called `list`, at most `limit` of them.
     pub fn new(
-        format: AnswerFormat,
+        format: Format,
         style: Style,
         header: &'a Header,
         (list, columns): (&'static str, &'static [Column]),
@@ -79,15 +68,14 @@ impl<'a, W: Write> Answer<'a, W> {
     /// Writes what stands before the first row.
     pub fn begin(&mut self) -> io::Result<()> {
         match self.format {
-            AnswerFormat::Table | AnswerFormat::Jsonl => Ok(()),
-            AnswerFormat::Json => {
+            Format::Json => {
                 self.out.write_all(br#"{"schema":1,"generated_at":"#)?;
                 write_value(&mut self.out, &rfc3339(self.header.generated_at))?;
                 self.out.write_all(br#","as_of":"#)?;
                 write_value(&mut self.out, &self.header.as_of.map(AsOfJson::new))?;
                 write!(self.out, r#","{}":["#, self.list)
             }
-            AnswerFormat::Csv => {
+            Format::Csv => {
                 let mut names = Vec::new();
                 for column in self.columns {
                     names.push(column.key.to_owned());
@@ -98,13 +86,14 @@ impl<'a, W: Write> Answer<'a, W> {
                 names.push("as_of_scan".to_owned());
                 self.csv_line(&names)
             }
+            _ => Ok(()),
         }
     }
 
     /// Writes a line into a table; other formats have no place for it.
     pub fn line(&mut self, text: &str) -> io::Result<()> {
         match self.format {
-            AnswerFormat::Table => writeln!(self.out, "{text}"),
+            Format::Table => writeln!(self.out, "{text}"),
             _ => Ok(()),
         }
     }
@@ -128,34 +117,32 @@ impl<'a, W: Write> Answer<'a, W> {
         }
         match self.format {
             // Where no column is for tables, lines say what there is to say.
-            AnswerFormat::Table if self.columns.iter().all(|column| column.table.is_none()) => {
-                Ok(())
-            }
-            AnswerFormat::Table => {
+            Format::Table if self.columns.iter().all(|column| column.table.is_none()) => Ok(()),
+            Format::Table => {
                 if self.rows == 1 {
                     self.headings(cells)?;
                 }
                 self.table_row(cells)
             }
-            AnswerFormat::Json => {
+            Format::Json => {
                 let separator: &[u8] = if self.rows > 1 { b",\n" } else { b"\n" };
                 self.out.write_all(separator)?;
                 let object = self.object(Vec::new(), cells);
                 write_value(&mut self.out, &object)
             }
-            AnswerFormat::Jsonl => {
+            Format::Jsonl => {
                 let scan = self.header.as_of.map(|as_of| as_of.scan.0);
                 let object = self.object(vec![("as_of_scan".to_owned(), scan.into())], cells);
                 write_value(&mut self.out, &object)?;
                 self.out.write_all(b"\n")
             }
-            AnswerFormat::Csv => self.csv_row(cells),
+            Format::Csv => self.csv_row(cells),
+            _ => Ok(()),
         }
     }
 
-    /// Writes what the rows come to: `sentences` for people, `totals` for
-    /// programs. Returns what has no place in the format and belongs on
-    /// standard error.
+    /// Writes the totals: `sentences` for people, `totals` for programs. Returns
+    /// what has no place in the format and belongs on standard error.
     pub fn end(
         &mut self,
         totals: &impl Serialize,
@@ -168,7 +155,7 @@ impl<'a, W: Write> Answer<'a, W> {
         }
         sentences.push(as_of(self.header));
         match self.format {
-            AnswerFormat::Table => {
+            Format::Table => {
                 if self.rows > 0 {
                     writeln!(self.out)?;
                 }
@@ -177,7 +164,7 @@ impl<'a, W: Write> Answer<'a, W> {
                 }
                 sentences.clear();
             }
-            AnswerFormat::Json => {
+            Format::Json => {
                 let close: &[u8] = if self.rows > 0 { b"\n]" } else { b"]" };
                 self.out.write_all(close)?;
                 self.out.write_all(br#","totals":"#)?;
@@ -185,7 +172,7 @@ impl<'a, W: Write> Answer<'a, W> {
                 self.out.write_all(b"}\n")?;
                 sentences.clear();
             }
-            AnswerFormat::Jsonl | AnswerFormat::Csv => {}
+            _ => {}
         }
         self.out.flush()?;
         Ok(sentences)

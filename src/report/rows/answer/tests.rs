@@ -39,7 +39,7 @@ fn rows() -> Vec<[Cell; 4]> {
     ]
 }
 
-fn written(format: AnswerFormat, style: Style, limit: Option<u64>) -> (String, Vec<String>) {
+fn written(format: Format, style: Style, limit: Option<u64>) -> (String, Vec<String>) {
     let header = header();
     let mut out = Vec::new();
     let mut answer = Answer::new(format, style, &header, ("rows", COLUMNS), limit, &mut out);
@@ -53,16 +53,11 @@ fn written(format: AnswerFormat, style: Style, limit: Option<u64>) -> (String, V
     (String::from_utf8(out).unwrap(), left)
 }
 
-const FORMATS: [AnswerFormat; 4] = [
-    AnswerFormat::Table,
-    AnswerFormat::Json,
-    AnswerFormat::Jsonl,
-    AnswerFormat::Csv,
-];
+const FORMATS: [Format; 4] = [Format::Table, Format::Json, Format::Jsonl, Format::Csv];
 
 #[test]
 fn json_keeps_the_order_of_the_columns_and_the_exact_bytes() {
-    let (text, left) = written(AnswerFormat::Json, Style::default(), Some(2));
+    let (text, left) = written(Format::Json, Style::default(), Some(2));
     let document: Value = serde_json::from_str(&text).unwrap();
     assert!(text.contains(r#"{"answer":"unique","size":1234567,"growth":-3,"path":"/a/plain"}"#));
     assert_eq!(document["rows"].as_array().unwrap().len(), 2);
@@ -71,14 +66,14 @@ fn json_keeps_the_order_of_the_columns_and_the_exact_bytes() {
     assert_eq!(document["totals"]["rows"], 3);
     assert_eq!(document["as_of"]["scan"], 12);
     assert_eq!(left, [""; 0]);
-    let (text, _) = written(AnswerFormat::Jsonl, Style::default(), None);
+    let (text, _) = written(Format::Jsonl, Style::default(), None);
     let first: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
     assert_eq!(first["as_of_scan"], 12);
 }
 
 #[test]
 fn csv_neutralises_formulas_and_leaves_the_sums_to_standard_error() {
-    let (text, left) = written(AnswerFormat::Csv, Style::default(), None);
+    let (text, left) = written(Format::Csv, Style::default(), None);
     let mut reader = ::csv::Reader::from_reader(text.as_bytes());
     let keys = ["answer", "size", "growth", "path", "path_b64", "as_of_scan"];
     assert_eq!(reader.headers().unwrap().iter().collect::<Vec<_>>(), keys);
@@ -107,7 +102,7 @@ fn a_terminal_sees_no_control_character_and_no_line_that_is_too_long() {
             let raw = text.chars().find(|&c| c != '\n' && is_hazardous(c));
             assert_eq!(raw, None, "{text}");
         }
-        let (table, _) = written(AnswerFormat::Table, style, None);
+        let (table, _) = written(Format::Table, style, None);
         for line in table.lines() {
             assert!(line.width() <= usize::from(width), "{width}: {line}");
         }
@@ -116,7 +111,7 @@ fn a_terminal_sees_no_control_character_and_no_line_that_is_too_long() {
 
 #[test]
 fn a_table_rounds_unless_told_otherwise() {
-    let (table, left) = written(AnswerFormat::Table, Style::default(), Some(1));
+    let (table, left) = written(Format::Table, Style::default(), Some(1));
     assert!(table.contains("unique      1.2 MiB  /a/plain\n"), "{table}");
     assert!(
         table.contains("showing 1 of 3 rows\nthree rows\nas of scan 12"),
@@ -127,7 +122,7 @@ fn a_table_rounds_unless_told_otherwise() {
         exact_bytes: true,
         ..Style::default()
     };
-    let (table, _) = written(AnswerFormat::Table, exact, None);
+    let (table, _) = written(Format::Table, exact, None);
     assert!(
         table.contains("unique            1,234,567  /a/plain\n"),
         "{table}"
@@ -175,14 +170,14 @@ fn paths_in_lines_lose_their_middle_on_a_terminal_only() {
         answer.path_line("    ", &path, " (offline)").unwrap();
         String::from_utf8(out).unwrap()
     };
-    let narrow = line(AnswerFormat::Table, Some(80));
+    let narrow = line(Format::Table, Some(80));
     assert!(narrow.trim_end().width() <= 80, "{narrow}");
     assert!(
         narrow.ends_with("last\\n (offline)\n") && narrow.contains('…'),
         "{narrow}"
     );
-    assert!(line(AnswerFormat::Table, Some(5)).contains('…'));
+    assert!(line(Format::Table, Some(5)).contains('…'));
     let whole = format!("    {} (offline)\n", escape(&path));
-    assert_eq!(line(AnswerFormat::Table, None), whole);
-    assert_eq!(line(AnswerFormat::Json, Some(80)), "");
+    assert_eq!(line(Format::Table, None), whole);
+    assert_eq!(line(Format::Json, Some(80)), "");
 }

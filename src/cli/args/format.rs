@@ -1,0 +1,65 @@
+//! `--format` and `--json`: every command accepts some of the output formats.
+
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+
+use crate::report::Format;
+
+/// Accepts the names of these formats.
+pub(super) fn among(formats: &'static [Format]) -> impl TypedValueParser<Value = Format> {
+    let names = formats.iter().map(|format| {
+        let name = PossibleValue::new(format.name());
+        name.help(format.description())
+    });
+    PossibleValuesParser::new(names).map(|name| {
+        name.parse()
+            .expect("every name that clap accepts is a format")
+    })
+}
+
+macro_rules! format_options {
+    ($(#[$doc:meta])* $name:ident, $formats:expr, $help:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Default, Args)]
+        #[command(next_help_heading = "Output")]
+        pub(crate) struct $name {
+            #[doc = $help]
+            #[arg(long, value_name = "FORMAT", default_value = "table")]
+            #[arg(value_parser = among(&$formats))]
+            format: Format,
+
+            /// Short for --format json
+            #[arg(long, conflicts_with = "format", hide_short_help = true)]
+            json: bool,
+        }
+
+        impl $name {
+            /// The format that was asked for.
+            pub(crate) fn format(&self) -> Format {
+                match self.json {
+                    true => Format::Json,
+                    false => self.format,
+                }
+            }
+        }
+    };
+}
+
+format_options!(
+    /// Formats of a report of duplicates.
+    ReportFormat,
+    Format::OF_REPORTS,
+    "Output format: table, json, jsonl, csv, fdupes or html"
+);
+format_options!(
+    /// Formats of an answer that is a list of rows.
+    RowsFormat,
+    Format::OF_ROWS,
+    "Output format: table, json or csv"
+);
+format_options!(
+    /// Formats of everything else.
+    PlainFormat,
+    Format::PLAIN,
+    "Output format: table or json"
+);

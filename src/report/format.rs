@@ -1,0 +1,116 @@
+//! The output formats of all commands.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::model::Algorithm;
+
+/// How output is written: the formats of all commands. Each command accepts
+/// some of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Format {
+    /// A table for people.
+    #[default]
+    Table,
+    /// One JSON document.
+    Json,
+    /// One JSON object per line.
+    Jsonl,
+    /// Comma-separated values, for spreadsheets.
+    Csv,
+    /// One path per line and a blank line between groups, as fdupes prints them.
+    Fdupes,
+    /// One self-contained page for a browser.
+    Html,
+    /// Checksums as `sha256sum` and similar programs print them.
+    Sums(Algorithm),
+}
+
+impl Format {
+    /// The formats of a report of duplicates.
+    pub const OF_REPORTS: [Self; 6] = [
+        Self::Table,
+        Self::Json,
+        Self::Jsonl,
+        Self::Csv,
+        Self::Fdupes,
+        Self::Html,
+    ];
+    /// The formats of an answer that is a list of rows.
+    pub const OF_ROWS: [Self; 3] = [Self::Table, Self::Json, Self::Csv];
+    /// The formats of an export.
+    pub const OF_EXPORTS: [Self; 6] = [
+        Self::Sums(Algorithm::Sha256),
+        Self::Sums(Algorithm::Sha512),
+        Self::Sums(Algorithm::Sha3_256),
+        Self::Sums(Algorithm::Blake3),
+        Self::Csv,
+        Self::Jsonl,
+    ];
+    /// The formats of everything else.
+    pub const PLAIN: [Self; 2] = [Self::Table, Self::Json];
+
+    /// The name used on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Table => "table",
+            Self::Json => "json",
+            Self::Jsonl => "jsonl",
+            Self::Csv => "csv",
+            Self::Fdupes => "fdupes",
+            Self::Html => "html",
+            Self::Sums(Algorithm::Sha256) => "sha256sums",
+            Self::Sums(Algorithm::Sha512) => "sha512sums",
+            Self::Sums(Algorithm::Sha3_256) => "sha3-256sums",
+            Self::Sums(Algorithm::Blake3) => "b3sums",
+        }
+    }
+
+    /// What it is, for the help.
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::Table => "For people",
+            Self::Json => "One JSON document",
+            Self::Jsonl => "One JSON object per line",
+            Self::Csv => "Comma-separated values",
+            Self::Fdupes => "One path per line, groups separated by an empty line, like fdupes",
+            Self::Html => "A web page with charts, search and filters",
+            Self::Sums(Algorithm::Sha256) => "Checksums for `sha256sum -c`",
+            Self::Sums(Algorithm::Sha512) => "Checksums for `sha512sum -c`",
+            Self::Sums(Algorithm::Sha3_256) => "SHA3-256 checksums in the same format",
+            Self::Sums(Algorithm::Blake3) => "Checksums for `b3sum -c`",
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut all = Self::OF_REPORTS.into_iter().chain(Self::OF_EXPORTS);
+        all.find(|format| format.name() == text)
+            .ok_or_else(|| format!("unknown output format {text:?}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn format_names_round_trip() {
+        for format in Format::OF_REPORTS {
+            assert_eq!(format.name().parse(), Ok(format));
+        }
+        let error = "xml".parse::<Format>().unwrap_err();
+        assert!(error.contains("xml"), "{error}");
+        assert_eq!("b3sums".parse(), Ok(Format::Sums(Algorithm::Blake3)));
+        assert_eq!(format!("[{:>6}]", Format::Csv), "[   csv]");
+    }
+}
