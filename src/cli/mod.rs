@@ -50,7 +50,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
 fn execute(cli: Cli) -> anyhow::Result<Exit> {
     // Before anything that may start a thread.
     make_room_for_files();
-    // Packagers generate these where there is no home and no configuration.
+    // Packagers generate these without a home directory or configuration.
     let command = match cli.command {
         Command::Completions(args) => return generate::completions(&args),
         Command::Man(args) => return generate::man(&args),

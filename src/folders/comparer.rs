@@ -1,4 +1,4 @@
-//! What each of two folders has for itself.
+//! What each folder of a pair has that the other does not.
 
 use super::contents::EMPTY;
 use super::forest::{Forest, Node};
@@ -11,25 +11,24 @@ use super::workers::Marks;
 pub struct Side {
     /// Its distinct contents.
     pub all: Overlap,
-    /// Those that the other has not.
+    /// Those that the other does not have.
     pub only: Overlap,
     /// Its files that are not empty.
     pub files: u64,
     /// Bytes of these files; equal ones count each.
     pub bytes: u64,
-    /// Those whose content the other has not.
+    /// Those whose content the other does not have.
     pub only_files: u64,
     /// Bytes of those.
     pub only_bytes: u64,
-    /// Those that are not known to be in the other, and may be: their content
-    /// is undetermined, or may be that of a file that was not read. They count
-    /// as different.
+    /// Those that may or may not be in the other, because they or a possible
+    /// match were not read. They count as different.
     pub undetermined: u64,
-    /// What else is not known of it.
+    /// Other ways in which it is incomplete.
     pub gaps: Gaps,
 }
 
-/// What each folder of a pair has that the other has not.
+/// Finds what each folder of a pair has that the other does not.
 pub struct Comparer<'a> {
     forest: &'a Forest,
     others: Marks,

@@ -1,5 +1,5 @@
-//! What equals what: files as rows of columns, and the numbers their contents
-//! get. Compact, since all files of the catalog are here at once.
+//! Which files are equal: files as rows of columns, and the numbers of their
+//! contents. Compact, since all files of the catalog are in memory.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -30,7 +30,7 @@ pub(crate) struct Rows {
     flags: Vec<u8>,
     /// Which of the digests is the row's, or [`NONE`].
     slots: Vec<u32>,
-    /// All digests, one behind the other.
+    /// All digests, one after the other.
     digests: Vec<u8>,
     digest_length: usize,
 }
@@ -44,12 +44,12 @@ type Class = (u64, Option<i64>);
 pub(crate) struct Contents {
     sizes: Vec<u64>,
     certain: Vec<bool>,
-    /// The first content that lies in more than one folder.
+    /// The first content that is in more than one folder.
     first_shared: u32,
     /// Names of each content among the files that count.
     names: Vec<u32>,
     /// Whether a file that was not read may have the content, by the catalog's
-    /// rule for what is undetermined.
+    /// rule for unchecked files.
     doubtful: Vec<bool>,
 }
 
@@ -67,12 +67,12 @@ impl Contents {
         self.certain[content as usize]
     }
 
-    /// The first content, by number, that lies in more than one folder.
+    /// The first content, by number, that is in more than one folder.
     pub(crate) fn first_shared(&self) -> u32 {
         self.first_shared
     }
 
-    /// Whether a content lies in more than one folder.
+    /// Whether a content is in more than one folder.
     pub(crate) fn is_shared(&self, content: u32) -> bool {
         content >= self.first_shared
     }
@@ -229,8 +229,7 @@ impl Rows {
         }
     }
 
-    /// A file without a digest has the content of its copy's other names, and
-    /// no other.
+    /// A file without a digest equals only the other names of its copy.
     fn number_copies(
         &self,
         copies: &[u32],
@@ -263,8 +262,7 @@ impl Rows {
         }
     }
 
-    /// Marks the contents in classes that a file which was not read leaves
-    /// open.
+    /// Marks the contents that a file which was not read may have.
     fn mark_doubtful(
         &self,
         classes: &HashMap<Class, Seen>,
@@ -317,7 +315,7 @@ impl Rows {
             .is_none_or(|class| matches!(classes.get(&class), Some(Seen::One(_))))
     }
 
-    /// Numbers the contents anew, those in fewest folders first.
+    /// Renumbers the contents, those in the fewest folders first.
     fn rank(&self, folders: &[Range<u32>], contents: &mut [u32], found: &mut Contents) {
         let mut last_folder = vec![NONE; found.len()];
         let mut spread = vec![0_u32; found.len()];

@@ -1,4 +1,4 @@
-//! What tells two folders apart, file by file.
+//! The differences between two folders, file by file.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -34,15 +34,15 @@ pub struct ChangedFile {
 /// The differences of two folders, each list by path.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Differences {
-    /// Files whose content the other folder has not, left and right, as far as
-    /// is known. Undetermined ones are among them.
+    /// Files whose content the other folder does not have as far as is known,
+    /// left and right. Unchecked ones are among them.
     pub only: [Vec<NamedFile>; 2],
     /// Names with different content; they are not in `only` as well.
     pub changed: Vec<ChangedFile>,
 }
 
-/// Compares the files of two folders. An empty file is no difference of its
-/// own, but a name that is empty on one side only is.
+/// Compares the files of two folders. An empty file alone is not a difference,
+/// but a name that is empty on one side only is.
 pub fn differences(left: Vec<NamedFile>, right: Vec<NamedFile>) -> Differences {
     let changed = changed(&left, &right);
     let names: HashSet<&Path> = changed.iter().map(|file| &*file.path).collect();

@@ -14,20 +14,20 @@ pub struct FolderFact {
     pub parent: Option<FolderId>,
     /// Its name; a root's whole path.
     pub name: OsString,
-    /// What is not known of its own entries.
+    /// How its own entries are incomplete.
     pub gaps: Gaps,
 }
 
 /// A file as the caller knows it.
 #[derive(Debug, Clone, Copy)]
 pub struct FileFact<'a> {
-    /// The folder it lies in.
+    /// Its folder.
     pub folder: FolderId,
     /// Its name.
     pub name: &'a OsStr,
     /// Its size.
     pub size: u64,
-    /// The volume it lies on.
+    /// Its volume.
     pub volume: VolumeId,
     /// Its inode, where inode numbers are stable.
     pub ino: Option<u64>,
@@ -37,7 +37,7 @@ pub struct FileFact<'a> {
     pub is_settled: bool,
     /// Its digest; all digests are equally long.
     pub digest: Option<&'a [u8]>,
-    /// Whether it takes part. One that does not may still be the partner that
-    /// makes another's content uncertain, and a name of the same copy.
+    /// Whether it is compared. One that is not may still make another file's
+    /// content uncertain, or be a name of the same copy.
     pub counts: bool,
 }

@@ -1,4 +1,4 @@
-//! The folders and files of a catalog in a form in which a subtree is a slice:
+//! The folders and files of a catalog, laid out so that a subtree is a slice:
 //! folders in depth-first order, files in the order of their folders.
 
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ pub type Node = u32;
 /// No folder: above a root.
 const NOWHERE: Node = Node::MAX;
 
-/// Takes facts and makes a [`Forest`] of them.
+/// Builds a [`Forest`] from facts.
 pub struct ForestBuilder {
     forest: Forest,
     nodes: HashMap<FolderId, Node>,
@@ -56,8 +56,8 @@ pub struct Forest {
 }
 
 impl ForestBuilder {
-    /// Starts with the folders. Those that hang below no root are dropped.
-    /// `files` is about how many files will come.
+    /// Starts with the folders. Those outside all roots are dropped. `files` is
+    /// the approximate number of files to come.
     pub fn new(mut folders: Vec<FolderFact>, files: usize, with_names: bool) -> Self {
         folders.sort_by(|a, b| (a.parent, &a.name, a.id).cmp(&(b.parent, &b.name, b.id)));
         let mut forest = Forest::default();
@@ -98,14 +98,14 @@ impl ForestBuilder {
         }
     }
 
-    /// Notes that something in a folder is not known.
+    /// Records that a folder is incomplete.
     pub fn gap(&mut self, folder: FolderId, gap: Gaps) {
         if let Some(&node) = self.nodes.get(&folder) {
             self.forest.gaps[node as usize] |= gap;
         }
     }
 
-    /// Decides what equals what.
+    /// Finds equal contents.
     pub fn finish(self) -> Forest {
         let Self {
             mut forest,
@@ -172,8 +172,7 @@ impl Forest {
         order
     }
 
-    /// From now on a folder's gaps and doubts are those of all that is below
-    /// it.
+    /// Extends the gaps and doubts of a folder to its whole subtree.
     fn spread_gaps(&mut self) {
         self.doubts = vec![false; self.len()];
         for node in (0..narrow(self.len())).rev() {
@@ -216,14 +215,13 @@ impl Forest {
         node..self.ends[node as usize]
     }
 
-    /// What is not known of what is below a folder.
+    /// How the subtree of a folder is incomplete.
     pub fn gaps(&self, node: Node) -> Gaps {
         self.gaps[node as usize]
     }
 
-    /// What keeps a folder from being told for certain from all others: what
-    /// is not known of it, and files of others that were not read and that may
-    /// equal its own.
+    /// Why a folder cannot be called unique for certain: it is incomplete, or
+    /// unread files elsewhere may equal its own.
     pub(crate) fn doubts(&self, node: Node) -> Gaps {
         let mut doubts = self.gaps(node);
         if self.doubts[node as usize] {
@@ -242,7 +240,7 @@ impl Forest {
         content == EMPTY
     }
 
-    /// Whether it is known what a content equals.
+    /// Whether it is certain which contents this one equals.
     pub fn is_certain(&self, content: u32) -> bool {
         self.catalogue.is_certain(content)
     }
@@ -260,7 +258,7 @@ impl Forest {
         self.depths[node as usize]
     }
 
-    /// Whether one is the other, or lies below it.
+    /// Whether one is the other, or is inside it.
     pub(crate) fn are_related(&self, a: Node, b: Node) -> bool {
         self.subtree(a).contains(&b) || self.subtree(b).contains(&a)
     }
@@ -292,12 +290,12 @@ impl Forest {
         &self.catalogue
     }
 
-    /// Whether names were asked for.
+    /// Whether names are compared.
     pub(crate) fn has_names(&self) -> bool {
         !self.folder_names.is_empty()
     }
 
-    /// The key of a folder's name, where names were asked for.
+    /// The key of a folder's name, if names are compared.
     pub(crate) fn folder_name(&self, node: Node) -> u64 {
         self.folder_names[node as usize]
     }

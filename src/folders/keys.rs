@@ -1,11 +1,10 @@
 //! Random 128-bit numbers that stand for values. Sums of them stand for sets:
-//! that two different sets share a sum is as unlikely as that two files share
-//! a digest, and nobody can bring it about, since the numbers differ from run
-//! to run.
+//! two different sets share a sum as rarely as two files share a digest, and
+//! nobody can provoke it, since the numbers differ from run to run.
 
 use std::hash::{BuildHasher, Hash, RandomState};
 
-/// Gives every value its number, the same all through one run.
+/// Gives every value its number, which is the same throughout a run.
 #[derive(Debug, Default)]
 pub(crate) struct RandomKeys {
     high: RandomState,

@@ -1,17 +1,17 @@
-//! Which folders can be alike at all, found without comparing each with each.
+//! Finds which folders can be similar at all, without comparing each with each.
 //!
-//! Contents are in one order, rare ones first. Two folders that are alike to
-//! `t` have a first common content in that order, and all they have in common
-//! comes from there on. So what a folder holds from there on must weigh at
-//! least `t` of the folder: only the contents up to that point, its *prefix*,
-//! can be the first common one. It is enough to bring folders together that
-//! share a content of both their prefixes. Contents that lie everywhere come
-//! last and are in hardly any prefix.
+//! Contents are in one order, rare ones first. Two folders of similarity `t`
+//! have a first common content in that order, and everything they have in
+//! common comes from there on. So the rest of a folder from there on must weigh
+//! at least `t` of the folder: only the contents up to that point, its *prefix*,
+//! can be the first common one. It is enough to compare folders that share a
+//! content of both their prefixes. Contents found everywhere come last and are
+//! in hardly any prefix.
 //!
 //! More is known of the first common content: what follows it must weigh
 //! `t / (1 + t)` of both folders together, so in the lighter folder at least
 //! `2t / (1 + t)` of that folder. There its place is *strong*; in the other
-//! it may be weak. So two weak places need not be brought together.
+//! it may be weak. So two weak places need not be compared.
 
 use super::contents::EMPTY;
 use super::forest::{Forest, Node};
@@ -19,7 +19,7 @@ use super::keys::RandomKeys;
 use super::narrow;
 use super::workers::{Marks, for_each};
 
-/// How contents are weighed.
+/// The similarity measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Measure {
     /// Every content counts as one.
@@ -29,12 +29,12 @@ pub enum Measure {
     Bytes,
 }
 
-/// What a folder's subtree holds, each content once, empty files left out.
+/// The distinct contents of a folder's subtree, without empty files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Profile {
     pub(crate) contents: u64,
     pub(crate) bytes: u64,
-    /// What of it lies in some other folder too, by the measure asked for.
+    /// The part that is also in some other folder, by the chosen measure.
     pub(crate) shared: u64,
     /// Equal for equal sets of contents.
     pub(crate) key: u128,
@@ -85,7 +85,7 @@ impl Measure {
 }
 
 impl Forest {
-    /// What a folder's subtree holds.
+    /// The contents of a folder's subtree.
     pub(crate) fn profile(
         &self,
         node: Node,
@@ -110,8 +110,8 @@ impl Forest {
         profile
     }
 
-    /// The prefix of a folder: the places where the first content that it has
-    /// in common with one alike to `percent` can be.
+    /// The prefix of a folder: where the first content that it shares with a
+    /// folder of similarity `percent` can be.
     fn prefix(
         &self,
         node: Node,
@@ -180,8 +180,8 @@ impl Prefixes {
         }
     }
 
-    /// The folders before `at` that share a content of both prefixes, each
-    /// perhaps several times.
+    /// The folders before `at` that share a content of both prefixes, possibly
+    /// with repeats.
     pub(crate) fn candidates(&self, at: u32) -> impl Iterator<Item = u32> + '_ {
         let own = self.starts[at as usize]..self.starts[at as usize + 1];
         self.entries[own].iter().flat_map(move |&place| {

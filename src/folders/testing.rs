@@ -158,7 +158,7 @@ impl Tree {
         path
     }
 
-    /// Whether `top` is `folder` or lies above it.
+    /// Whether `top` is `folder` or above it.
     pub(crate) fn holds(&self, top: usize, folder: usize) -> bool {
         top == folder || self.parents[folder].is_some_and(|above| self.holds(top, above))
     }
@@ -206,7 +206,7 @@ impl Tree {
     }
 
     /// Whether an inode that was not read may have the content of this one,
-    /// by the rule for what is undetermined.
+    /// by the rule for unchecked files.
     pub(crate) fn is_doubtful(&self, inode: u8) -> bool {
         let state = |inode: u8| self.states[usize::from(inode)];
         let in_class = |other: u8, probed: bool| {

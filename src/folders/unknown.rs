@@ -1,10 +1,9 @@
-//! Why a folder may hold something that is not known: then it can be called
-//! neither a duplicate nor unique.
+//! Why a folder is incomplete: then it can be called neither a duplicate nor
+//! unique.
 
 use std::ops::BitOrAssign;
 
-/// What is missing from the knowledge about a folder, or about all that is
-/// below it.
+/// What is not known about a folder, or about its subtree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Gaps(u8);
 
@@ -13,12 +12,12 @@ impl Gaps {
     pub const NONE: Self = Self(0);
     /// A file whose content may or may not equal another's.
     pub const UNDETERMINED: Self = Self(1);
-    /// A path that could not be read or examined.
+    /// An unreadable path.
     pub const UNREADABLE: Self = Self(2);
-    /// A folder that was not listed to its end: the scan is unfinished, or
-    /// left it out as offline or on another filesystem.
+    /// A folder that was not fully listed: the scan is unfinished, or skipped it
+    /// as offline or on another filesystem.
     pub const UNLISTED: Self = Self(4);
-    /// The scan's filters may have left names out.
+    /// The scan's filters may have skipped names.
     pub const FILTERED: Self = Self(8);
 
     /// Whether nothing is missing.
@@ -38,17 +37,16 @@ impl BitOrAssign for Gaps {
     }
 }
 
-/// Folders that could not be compared, and why; one may count for several
-/// reasons.
+/// Folders that cannot be compared, and why; one may count for several reasons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LeftOut {
     /// All of them.
     pub folders: u64,
-    /// Those with undetermined files.
+    /// Those with unchecked files.
     pub undetermined: u64,
     /// Those with unreadable paths.
     pub unreadable: u64,
-    /// Those not listed to their end.
+    /// Those not fully listed.
     pub unlisted: u64,
     /// Those listed with filters.
     pub filtered: u64,

@@ -1,11 +1,11 @@
 //! Makes file names safe to show: what a terminal would obey, or a reader
-//! could not see, is spelt out. The escaped text is unambiguous. Pure.
+//! could not see, is escaped. The escaped text is unambiguous. Pure.
 
 use std::ffi::OsStr;
 use std::fmt::Write;
 use std::os::unix::ffi::OsStrExt;
 
-/// Spells out everything in a name that is not plain text.
+/// Escapes everything in a name that is not plain text.
 ///
 /// Newline, tab and carriage return become `\n`, `\t` and `\r`; other C0
 /// controls and DEL `\x1b`; C1, bidi controls and line separators `\u{202e}`;
@@ -29,7 +29,7 @@ pub fn escape<S: AsRef<OsStr> + ?Sized>(name: &S) -> String {
     text
 }
 
-/// Spells out hazardous characters and nothing else, so that text which was
+/// Escapes only hazardous characters, so that text which was
 /// escaped before, or a message that quotes a name, keeps its backslashes.
 pub(crate) fn disarm(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
@@ -58,7 +58,7 @@ fn push_safe(text: &mut String, character: char) {
         '\n' => text.push_str(r"\n"),
         '\t' => text.push_str(r"\t"),
         '\r' => text.push_str(r"\r"),
-        // A C1 control is no byte of its own in UTF-8: `\x9b` is kept for the
+        // A C1 control is not a single byte in UTF-8: `\x9b` is kept for the
         // stray byte, `\u{9b}` for the character.
         '\0'..='\x1f' | '\x7f' => push_byte(text, character as u8),
         _ if is_hazardous(character) => {
@@ -144,7 +144,7 @@ mod tests {
         }
     }
 
-    /// The inverse of `escape`: it exists, so no two names share a spelling.
+    /// The inverse of `escape`: it exists, so no two names escape to the same text.
     fn unescape(text: &str) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut rest = text;

@@ -1,5 +1,5 @@
 //! Numbers, times and names as people read them, for the table and for the
-//! commands that print their own lines. Formats for programs spell theirs in
+//! commands that print their own lines. Formats for programs write theirs in
 //! `encode`.
 
 use std::time::Duration;
@@ -60,7 +60,7 @@ pub fn unchecked(files: u64) -> String {
     format!("{} unchecked ({meaning})", counted(files, "file", "files"))
 }
 
-/// What "unchecked" means of so many things.
+/// What "unchecked" means for this many files or folders.
 pub fn unchecked_meaning(number: u64) -> &'static str {
     match number {
         1 => "could be a duplicate; not fully read yet",

@@ -38,7 +38,7 @@ impl Sources {
         Config::load(self.flags, None, lookup(&self.environment), &places)
     }
 
-    /// The error's text, with the test's own folder left out.
+    /// The error's text, without the test's own folder.
     fn error(self) -> String {
         let text = self.load().unwrap_err().to_string();
         match text.split_once("/config.toml") {

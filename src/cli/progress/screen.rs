@@ -3,8 +3,8 @@
 //! column, so that a terminal that is made wider or narrower keeps them apart;
 //! and the cursor rests in the first column, so that the `^C` that a terminal
 //! shows for Ctrl-C does not begin another line, which would stay behind. A
-//! terminal that was made narrower is taken to have broken its lines anew, as
-//! nearly all do: what they take more is cleared too.
+//! terminal that was made narrower is assumed to have wrapped its lines again, as
+//! nearly all do: the extra rows are cleared too.
 
 use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,7 +14,7 @@ use indicatif::TermLike;
 use rustix::termios::tcgetwinsize;
 use unicode_width::UnicodeWidthStr;
 
-/// Of a terminal that does not tell.
+/// Assumed if the terminal does not say.
 const DEFAULT_SIZE: (u16, u16) = (80, 24);
 
 /// Standard error, drawn on frame by frame.

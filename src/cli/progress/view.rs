@@ -35,7 +35,7 @@ pub(crate) struct Watch {
     metrics: Arc<Metrics>,
     shutdown: Shutdown,
     speed: Pace,
-    /// When the stage began whose speed is told.
+    /// When the stage began whose speed is shown.
     began: Option<Duration>,
     stage: Option<(Stage, Duration)>,
     stage_pace: Pace,
@@ -128,7 +128,7 @@ fn whole(number: f64) -> u64 {
 pub(crate) mod testing {
     use super::*;
 
-    /// A view of a scan that reads, with round figures.
+    /// A view of a scan that reads, with round numbers.
     pub(crate) fn reading() -> View {
         let metrics = Metrics::new();
         metrics.folders_listed.add(1_234);

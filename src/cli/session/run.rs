@@ -28,7 +28,7 @@ pub(crate) struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Starts listening for signals and writing figures.
+    /// Starts listening for signals and writing metrics.
     pub(crate) fn start(context: &'a Context) -> anyhow::Result<Self> {
         let shutdown = Shutdown::token();
         let metrics = Arc::new(Metrics::new());
@@ -128,7 +128,7 @@ impl<'a> Session<'a> {
         Ok(worst)
     }
 
-    /// Tells the user something on standard error, around the progress line.
+    /// Shows a notice on standard error, around the progress line.
     pub(crate) fn notify(&self, notice: &Notice) {
         progress::notify(self.context, notice);
     }

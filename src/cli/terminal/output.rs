@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
 
-/// Set once the reader of standard output has gone (`| head -1`). Kept here,
+/// Set once the reader of standard output has left (`| head -1`). Kept here,
 /// since renderers' errors do not all say which I/O error is behind them.
 static READER_LEFT: AtomicBool = AtomicBool::new(false);
 
 /// Locks standard output for a command's results. Call `flush` before it is
-/// dropped: dropping flushes too, but cannot tell whether it worked.
+/// dropped: dropping flushes too, but cannot report an error.
 pub(crate) fn stdout() -> Stdout {
     Stdout(BufWriter::with_capacity(
         64 * 1024,
@@ -29,7 +29,7 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
         .context("cannot write to standard output")
 }
 
-/// Whether a write found that nobody reads standard output any more.
+/// Whether a write found that the reader of standard output has left.
 pub(crate) fn reader_left() -> bool {
     READER_LEFT.load(Ordering::Relaxed)
 }

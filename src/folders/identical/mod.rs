@@ -1,9 +1,9 @@
-//! Folders whose whole subtrees hold the same files.
+//! Duplicate folders: folders whose whole subtrees have the same files.
 //!
 //! Every folder gets a key: the sum of a random 128-bit number for each file
-//! below it, which depends on the file's content only (and, where names count,
+//! below it, which depends only on the file's content (and, with `--same-names`,
 //! on its name and the names of the folders above it). Equal subtrees have
-//! equal keys, and different ones have not.
+//! equal keys, and different ones do not.
 
 #[cfg(test)]
 mod tests;
@@ -16,53 +16,51 @@ use crate::folders::forest::{Forest, Node};
 use crate::folders::keys::RandomKeys;
 use crate::folders::unknown::LeftOut;
 
-/// Folders that hold the same files.
+/// A group of duplicate folders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdenticalGroup {
     /// The folders, the one to keep first, the others by path.
     pub folders: Vec<Node>,
-    /// Folders that hold the very files of the one to keep, by path: hard
-    /// links of them all, or the same folder by another path. Deleting those
-    /// frees nothing, or deletes what was to stay.
+    /// Folders with the same files as the one to keep, by path: hard links to
+    /// all of them, or the same folder by another path. Deleting those saves
+    /// nothing, or deletes what was to be kept.
     pub aliases: Vec<Node>,
     /// Files in each.
     pub files: u64,
     /// Bytes in them.
     pub bytes: u64,
-    /// Bytes that would be free if the first folder stayed and the others
-    /// went.
+    /// Bytes saved by deleting all folders but the first.
     pub reclaimable: u64,
 }
 
-/// All groups, and what there is to say about the rest.
+/// All groups, and counts of the folders not in one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct IdenticalGroups {
-    /// The groups, those that free most first.
+    /// The groups, most reclaimable first.
     pub groups: Vec<IdenticalGroup>,
-    /// Groups that are not shown, since they free nothing: their files are the
-    /// same ones under several names, or have other names elsewhere.
+    /// Groups that are not shown, since deleting them saves nothing: their files
+    /// are hard links to each other, or have hard links elsewhere.
     pub linked: u64,
-    /// Folders that could not be compared.
+    /// Folders that cannot be compared.
     pub left_out: LeftOut,
 }
 
-/// What is summed up over the subtree of each folder.
+/// Sums over the subtree of each folder.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sum {
     key: u128,
     bytes: u64,
     /// Folders with a file below them.
     folders: u32,
-    /// Whether it has a content that no other file has.
+    /// Whether it has a file that no other file is equal to.
     is_unique: bool,
 }
 
 impl Forest {
     /// The groups of identical folders with at least one that is `wanted`.
     ///
-    /// A folder that would go with one above it, because that is a copy and
-    /// not the one to keep, is in no group of its own: so the bytes of all
-    /// groups add up.
+    /// A folder that would be deleted along with one above it is not in a group
+    /// itself, so that the bytes of all groups add up.
     pub fn identical(&self, wanted: impl Fn(Node) -> bool) -> IdenticalGroups {
         let sums = self.sums();
         let (groups, has_equal) = self.equal_folders(&sums, &wanted);
@@ -100,9 +98,8 @@ impl Forest {
         result
     }
 
-    /// Folders of which something is not known, or which may equal one of
-    /// those, save the ones that have a known equal, or a file that nothing
-    /// else equals.
+    /// Incomplete folders, and folders that may equal one of them, except those
+    /// that have a known duplicate or a file that is certainly unique.
     fn left_out(&self, sums: &[Sum], has_equal: &[bool], wanted: impl Fn(Node) -> bool) -> LeftOut {
         let mut left_out = LeftOut::default();
         for (node, sum) in (0..).zip(sums) {
@@ -115,8 +112,8 @@ impl Forest {
         left_out
     }
 
-    /// Folders with equal keys, those above before those below; and of every
-    /// folder whether it has an equal that does not lie in it or above it.
+    /// Folders with equal keys, upper ones first; and for every folder whether
+    /// it has an equal that is neither inside nor above it.
     fn equal_folders(
         &self,
         sums: &[Sum],
@@ -141,7 +138,7 @@ impl Forest {
             .map(|(_, group)| group)
             .filter(|group| group.iter().any(|&node| wanted(node)))
             .collect();
-        // What lies above has more files, or as many in more folders.
+        // A folder above has more files, or as many in more folders.
         groups.sort_by_key(|group| {
             let files = self.files(group[0]).len();
             let folders = sums[group[0] as usize].folders;
@@ -150,8 +147,8 @@ impl Forest {
         (groups, has_equal)
     }
 
-    /// The folders of one key without those that lie in another of them: a
-    /// folder whose files all lie in one subfolder.
+    /// The folders of one key, without those inside another of them: a folder
+    /// whose files are all in one subfolder.
     fn topmost(&self, same: &[(u128, Node)]) -> Vec<Node> {
         let mut tops: Vec<Node> = Vec::new();
         for &(_, node) in same {
@@ -195,9 +192,9 @@ impl Forest {
         sums
     }
 
-    /// Puts the folder to keep first: the one whose own bytes are least, so
-    /// that a folder of hard links to elsewhere stays. Returns the bytes that
-    /// go with the others: those of copies that have all their names there.
+    /// Puts the folder to keep first: the one with the fewest bytes of its own,
+    /// so that a folder of hard links to elsewhere is kept. Returns the bytes
+    /// saved by deleting the others: copies with all their names in them.
     fn choose(&self, group: &mut [Node]) -> u64 {
         let own = |node: &Node| self.freed(std::slice::from_ref(node));
         let least = (0..group.len()).min_by_key(|&at| (own(&group[at]), at));
@@ -205,7 +202,7 @@ impl Forest {
         self.freed(&group[1..])
     }
 
-    /// Takes those folders out that hold the very copies of the first.
+    /// Removes the folders that have the same copies as the first.
     fn take_aliases(&self, group: &mut Vec<Node>, keys: &RandomKeys) -> Vec<Node> {
         let key = |node: Node| {
             let copies = self.copies(node).iter();

@@ -7,7 +7,7 @@ use crate::folders::testing::{Content, Tree, size, trees};
 use crate::testing::proptest_config;
 
 /// A group of folders: the one to keep, the others, files, bytes, what they
-/// free, and which hold the very files of the one to keep.
+/// save, and which have the same files as the one to keep.
 type Expected = (usize, BTreeSet<usize>, usize, u64, u64, BTreeSet<usize>);
 
 /// What makes two folders identical.
@@ -32,7 +32,7 @@ fn freed(tree: &Tree, folders: &[usize]) -> u64 {
     inodes.into_iter().filter(goes).map(size).sum()
 }
 
-/// All groups by brute force, and how many free nothing.
+/// All groups by brute force, and how many save nothing.
 fn expected(tree: &Tree, same_names: bool) -> (BTreeSet<Expected>, u64) {
     let bytes = |folder: usize| -> u64 { tree.below(folder).iter().map(|file| size(file.1)).sum() };
     let folders: Vec<usize> = (0..tree.parents.len())

@@ -1,9 +1,9 @@
-//! Pairs of folders that have much in common. Exact: candidates come from
-//! [`prefix`](crate::folders::prefix), which misses none, and every pair is counted
-//! out.
+//! Pairs of similar folders. Exact: candidates come from
+//! [`prefix`](crate::folders::prefix), which misses none, and every candidate is
+//! counted.
 //!
-//! Folders are taken from the top downwards, so a pair is found before those
-//! below it, and these need not be counted out at all.
+//! Folders are processed from the top down, so a pair is found before those
+//! below it, which then need not be counted at all.
 
 #[cfg(test)]
 mod tests;
@@ -23,9 +23,9 @@ use crate::folders::workers::{Marks, for_each};
 /// What is asked for.
 #[derive(Debug, Clone, Copy)]
 pub struct Similarity {
-    /// What of both folders together must be in both, in percent.
+    /// Lowest similarity, in percent.
     pub percent: u8,
-    /// How contents are weighed.
+    /// The similarity measure.
     pub measure: Measure,
     /// Limits on the work.
     pub tuning: Tuning,
@@ -34,9 +34,9 @@ pub struct Similarity {
 /// Limits that ordinary catalogs do not reach.
 #[derive(Debug, Clone, Copy)]
 pub struct Tuning {
-    /// Of more folders than this with exactly the same contents, each is
-    /// paired with the first only: 10,000 of them would make 50 million pairs
-    /// that all say the same.
+    /// If more folders than this have exactly the same contents, each is paired
+    /// only with the first: 10,000 of them would make 50 million pairs that all
+    /// say the same.
     pub crowd: usize,
     /// Pairs after which the search stops.
     pub most_pairs: usize,
@@ -54,7 +54,7 @@ impl Default for Tuning {
     }
 }
 
-/// Two folders that have much in common; neither lies in the other.
+/// Two similar folders; neither is inside the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pair {
     /// The folder whose path comes first.
@@ -97,22 +97,21 @@ impl Overlap {
     }
 }
 
-/// All pairs, and whether they are all.
+/// The pairs, and whether the search was complete.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SimilarPairs {
     /// The pairs, those with most bytes in both first.
     pub pairs: Vec<Pair>,
-    /// Whether the search came to its end.
+    /// Whether the search was complete.
     pub is_complete: bool,
-    /// Folders that are paired only with the first of many that hold exactly
-    /// the same.
+    /// Folders that are paired only with the first of many identical ones.
     pub crowded: u64,
     /// Folders that may have more in common with others than is known.
     pub undetermined: LeftOut,
 }
 
-/// Finds the pairs with at least one folder that is `wanted`. A pair speaks
-/// for the pairs below it, one folder in or below each of its own.
+/// Finds the pairs with at least one folder that is `wanted`. A pair stands for
+/// the pairs below it, whose folders are inside its own.
 pub fn similar(
     forest: &Forest,
     wanted: impl Fn(Node) -> bool + Sync,
@@ -145,8 +144,7 @@ pub fn similar(
     }
 }
 
-/// The wanted folders that may hold more of what others hold, or share more of
-/// their own, than is known.
+/// The wanted folders that may have more in common with others than is known.
 fn in_doubt(forest: &Forest, wanted: impl Fn(Node) -> bool) -> LeftOut {
     let mut left_out = LeftOut::default();
     for node in (0..narrow(forest.len())).filter(|&node| wanted(node)) {
@@ -158,7 +156,7 @@ fn in_doubt(forest: &Forest, wanted: impl Fn(Node) -> bool) -> LeftOut {
     left_out
 }
 
-/// Folders in a round, where pairs are dense and where they are not.
+/// Folders per round, where pairs are dense and where they are not.
 const FEW: usize = 64;
 const MANY: usize = 4096;
 
@@ -166,8 +164,8 @@ const MANY: usize = 4096;
 struct Member {
     node: Node,
     profile: Profile,
-    /// The first of the crowd that holds exactly the same, by its place among
-    /// the members.
+    /// The first of the crowd of identical folders, as an index into the
+    /// members.
     crowd: Option<u32>,
 }
 
@@ -184,7 +182,7 @@ struct Search<'a, W> {
     steps: AtomicU64,
 }
 
-/// What one thread needs to count pairs out.
+/// What one thread needs to count pairs.
 struct Scratch {
     left: Marks,
     right: Marks,
@@ -225,9 +223,9 @@ impl<'a, W: Fn(Node) -> bool + Sync> Search<'a, W> {
         }
     }
 
-    /// Goes through the members in rounds. Each round is done in parallel and
-    /// knows the pairs of the rounds before; it ends where the next level of
-    /// folders begins.
+    /// Processes the members in rounds. Each round runs in parallel and knows the
+    /// pairs of the rounds before; it ends where the next level of folders
+    /// begins.
     fn run(&mut self) {
         let (mut from, mut length) = (0, FEW);
         while from < self.members.len() && !self.has_enough() {
@@ -245,8 +243,8 @@ impl<'a, W: Fn(Node) -> bool + Sync> Search<'a, W> {
                 self.keep(pair);
             }
             from = to;
-            // Where many pairs are found, a long round would hold them all at
-            // once, those that are one too many included.
+            // If many pairs are found, a long round would keep them all in
+            // memory, including those over the limit.
             let is_dense = self.pairs.len() - before > length;
             length = if is_dense { FEW } else { MANY.min(2 * length) };
         }
@@ -297,8 +295,8 @@ impl<'a, W: Fn(Node) -> bool + Sync> Search<'a, W> {
         others
     }
 
-    /// Whether two folders are to be compared: one is wanted, neither lies in
-    /// the other, and no pair above them is known.
+    /// Whether to compare two folders: one is wanted, neither is inside the
+    /// other, and no pair above them is known.
     fn is_open(&self, a: Node, b: Node) -> bool {
         ((self.wanted)(a) || (self.wanted)(b))
             && !self.forest.are_related(a, b)
@@ -308,7 +306,7 @@ impl<'a, W: Fn(Node) -> bool + Sync> Search<'a, W> {
     fn is_covered(&self, a: Node, b: Node) -> bool {
         let mut above = Some(a);
         while let Some(node) = above {
-            // Partners of one folder never lie in each other.
+            // Partners of one folder are never inside each other.
             let before = self.partners[node as usize].range(..=b).next_back();
             if before.is_some_and(|&partner| self.forest.subtree(partner).contains(&b)) {
                 return true;
@@ -318,7 +316,7 @@ impl<'a, W: Fn(Node) -> bool + Sync> Search<'a, W> {
         false
     }
 
-    /// The pair, if it is alike enough; `scratch.left` has the contents of
+    /// The pair, if it is similar enough; `scratch.left` has the contents of
     /// `member` marked.
     fn count_out(&self, member: &Member, other: &Member, scratch: &mut Scratch) -> Option<Pair> {
         let contents = self.forest.contents(other.node);
@@ -367,14 +365,14 @@ impl Member {
     }
 }
 
-/// Takes steps from what is left; false when nothing is.
+/// Uses up steps; false if none are left.
 fn spend(steps: &AtomicU64, cost: u64, similarity: &Similarity) -> bool {
     let before = steps.fetch_add(cost, Ordering::Relaxed);
     before + cost <= similarity.tuning.most_steps
 }
 
-/// Whether all that the folder above holds lies in this one: then what is
-/// true of this is true of that.
+/// Whether everything in the folder above is in this one: then what is true of
+/// this one is true of that one.
 fn is_shadow(forest: &Forest, wanted: &impl Fn(Node) -> bool, node: Node) -> bool {
     let files = forest.files(node);
     files.is_empty()
@@ -383,8 +381,8 @@ fn is_shadow(forest: &Forest, wanted: &impl Fn(Node) -> bool, node: Node) -> boo
             .is_some_and(|parent| forest.files(parent) == files && wanted(parent) == wanted(node))
 }
 
-/// The folders of `order` that can be alike to any: what others hold too
-/// weighs enough.
+/// The folders of `order` that can be similar to any: their contents that others
+/// have too weigh enough.
 fn members(
     forest: &Forest,
     order: &[Node],
@@ -417,7 +415,7 @@ fn members(
         .collect()
 }
 
-/// Marks the members of crowds, save their first.
+/// Marks the members of crowds, except their first.
 fn find_crowds(members: &mut [Member], crowd: usize) {
     let mut by_key: Vec<(u128, u32)> = members
         .iter()

@@ -31,7 +31,7 @@ fn overlap<'a>(sizes: impl Iterator<Item = &'a u64>) -> Overlap {
     })
 }
 
-/// Every pair that is alike enough, topmost or not.
+/// Every pair that is similar enough, topmost or not.
 fn alike(tree: &Tree, percent: u8, measure: Measure) -> Pairs {
     let mut pairs = Pairs::new();
     for a in 0..tree.parents.len() {
@@ -59,7 +59,7 @@ fn alike(tree: &Tree, percent: u8, measure: Measure) -> Pairs {
     pairs
 }
 
-/// Whether a pair lies below another.
+/// Whether a pair is below another.
 fn is_below(tree: &Tree, pair: (usize, usize), top: (usize, usize)) -> bool {
     let holds = |a: usize, b: usize| tree.holds(a, pair.0) && tree.holds(b, pair.1);
     pair != top && (holds(top.0, top.1) || holds(top.1, top.0))

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-/// A zeroed byte buffer whose first byte lies on a page boundary.
+/// A zeroed byte buffer that starts on a page boundary.
 ///
 /// It allocates one page too many and skips to the boundary: that needs no
 /// `unsafe`, and the block never moves because it never grows.

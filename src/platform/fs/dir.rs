@@ -107,7 +107,7 @@ impl Dir {
     /// Opens the regular file `name` for reading, without ever waiting and
     /// where possible without touching its access time.
     ///
-    /// Whatever is no regular file fails: a link with `ELOOP` (unless
+    /// Anything but a regular file fails: a link with `ELOOP` (unless
     /// followed), a folder with `EISDIR`, anything else with `ENXIO`.
     pub fn open_file(&self, name: &OsStr, links: Links) -> io::Result<OpenFile> {
         OpenFile::new(self.open_regular(name, links)?)

@@ -18,7 +18,7 @@ pub struct OpenFile {
 }
 
 impl OpenFile {
-    /// Takes over a descriptor; refuses whatever is no regular file, with the
+    /// Takes over a descriptor; refuses anything but a regular file, with the
     /// `errno` that the system itself has for such a name.
     pub(crate) fn new(fd: OwnedFd) -> io::Result<Self> {
         let opened_as = stat::of_file(&fd)?;
@@ -66,8 +66,8 @@ impl OpenFile {
         self.opened_as.meta.allocated < self.opened_as.meta.size && tells_holes(&self.fd)
     }
 
-    /// The hole or the data that `offset` lies in. What the system cannot
-    /// tell counts as data.
+    /// The hole or the data at `offset`. If the system cannot say, it counts as
+    /// data.
     pub fn extent_at(&self, offset: u64) -> Extent {
         extent_at(&self.fd, offset)
     }
@@ -77,7 +77,7 @@ impl OpenFile {
         advise(&self.fd, Pattern::Sequential, 0, None);
     }
 
-    /// Asks the system to forget what it holds of the file in memory, so that
+    /// Asks the system to drop its cached pages of the file, so that
     /// reading asks the disk. Pages that are not written yet, or that another
     /// process has mapped, stay.
     pub fn forget_cached(&self) {
@@ -157,7 +157,7 @@ enum Pattern {
     Forget,
 }
 
-/// Advice is free to fail: reading works without it.
+/// Advice may fail: reading works without it.
 #[cfg(any(target_os = "linux", target_os = "freebsd"))]
 fn advise(fd: &OwnedFd, pattern: Pattern, offset: u64, length: Option<NonZeroU64>) {
     use rustix::fs::Advice;

@@ -42,7 +42,7 @@ where
     descend(start, components, method(links), flags)
 }
 
-/// Whether one call opens what lies behind a path of so many bytes.
+/// Whether one call can open a path of this many bytes.
 pub(crate) fn takes_one_call(length: usize, links: Links) -> bool {
     let with_slash_and_nul = length + 2;
     with_slash_and_nul <= method(links).chunk_limit()

@@ -8,7 +8,7 @@ use rustix::fs::{AtFlags, FileType};
 
 use crate::model::FileMeta;
 
-/// What a name stands for, as far as a scan tells things apart.
+/// What a name refers to, as far as a scan distinguishes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EntryKind {
     /// A regular file, the only kind that is ever read.
@@ -45,9 +45,9 @@ pub struct Stat {
     pub kind: EntryKind,
     /// Size, times, inode and link count.
     pub meta: FileMeta,
-    /// Device number: tells filesystems apart while they stay mounted.
+    /// Device number: identifies a filesystem while it stays mounted.
     pub dev: u64,
-    /// Mount id, `None` where the system does not tell. It differs between two
+    /// Mount id, `None` if the system does not say. It differs between two
     /// bind mounts of one device, and between a folder and a mount point in it.
     pub mount: Option<u64>,
 }
@@ -58,7 +58,7 @@ impl Stat {
         self.kind == EntryKind::File
     }
 
-    /// The pair that tells this file from all others while the system runs.
+    /// The pair that identifies this file while the system runs.
     pub fn id(&self) -> FileId {
         FileId {
             dev: self.dev,
@@ -112,7 +112,7 @@ fn nanoseconds(seconds: i64, nanos: i64) -> i64 {
     i64::try_from(clamped).expect("clamped to the range of i64")
 }
 
-/// `statx`, which alone tells the mount id, and plain `stat` on kernels and in
+/// `statx`, which alone returns the mount id, and plain `stat` on kernels and in
 /// sandboxes that have none.
 #[cfg(target_os = "linux")]
 mod system {

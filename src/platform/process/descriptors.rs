@@ -10,7 +10,7 @@ const ROOM: u64 = 1_024;
 
 /// Makes room for many open files at once. Call it before the first thread
 /// starts: Linux lets a process of several threads wait for all processors each
-/// time its table grows, several milliseconds in which nobody can open a file.
+/// time its table grows, several milliseconds in which no file can be opened.
 pub fn make_room_for_files() {
     let room = most_open_files().min(ROOM);
     let Ok(last) = i32::try_from(room.saturating_sub(1)) else {

@@ -1,10 +1,10 @@
-//! What happens when there is no memory left: Rust's own answer is to abort,
-//! with a core dump and no word for the user. And giving back what is free.
+//! What happens when memory runs out: by default Rust aborts with a core dump
+//! and no message for the user. Also returns free memory to the system.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
-/// Gives memory that is free back to the system, where the allocator keeps it
+/// Returns free memory to the system, where the allocator keeps it
 /// otherwise for as long as the program runs.
 pub fn give_back_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]

@@ -83,7 +83,7 @@ fn four_rounds(one: &mut Stream, two: &mut Stream, sixteen: usize, quarter: usiz
 }
 
 /// Takes the blocks of two messages into their states. Blocks that have no
-/// counterpart in the other message are left out.
+/// counterpart in the other message are omitted.
 #[target_feature(enable = "sha,avx")]
 pub(crate) fn compress(states: [&mut Sha256State; 2], blocks: [&[Sha256Block]; 2]) {
     let [state_one, state_two] = states;

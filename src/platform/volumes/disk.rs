@@ -2,17 +2,17 @@
 
 use std::path::Path;
 
-/// Whether the disk of a device says that it turns; `None` where the system
-/// does not tell (no block device, or another system than Linux).
+/// Whether the disk of a device claims to be rotational; `None` if the system
+/// does not say (not a block device, or not Linux).
 ///
-/// Virtual disks often say so though they do not, so that nobody should act on
+/// Virtual disks often claim it wrongly, so callers should not act on
 /// this alone.
 pub fn says_it_turns(dev: u64) -> Option<bool> {
     Some(queue_setting(dev, "rotational")? == "1")
 }
 
 /// How many bytes the system reads ahead of a program that reads a file from
-/// front to back; `None` where it does not tell.
+/// front to back; `None` if it does not say.
 pub fn read_ahead(dev: u64) -> Option<u64> {
     let kibibytes: u64 = queue_setting(dev, "read_ahead_kb")?.parse().ok()?;
     kibibytes.checked_mul(1024)
@@ -22,7 +22,7 @@ pub fn read_ahead(dev: u64) -> Option<u64> {
 fn queue_setting(dev: u64, name: &str) -> Option<String> {
     let (major, minor) = (rustix::fs::major(dev), rustix::fs::minor(dev));
     let device = Path::new("/sys/dev/block").join(format!("{major}:{minor}"));
-    // A partition's queue is that of the disk it lies on.
+    // A partition has the queue of its disk.
     let value = ["queue", "../queue"]
         .iter()
         .find_map(|queue| std::fs::read_to_string(device.join(queue).join(name)).ok())?;

@@ -10,9 +10,9 @@ pub(crate) struct FsType {
 /// What a scan may rely on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Nature {
-    /// A window into the kernel; its files are no files.
+    /// A view into the kernel; its files are not real files.
     Pseudo,
-    /// Keeps files on this machine; an inode number stands for one file.
+    /// Stores files on this machine; an inode number identifies one file.
     Local,
     /// Keeps files on this machine under passing or ambiguous inode numbers.
     LocalUnstable,
@@ -51,7 +51,7 @@ const UNKNOWN: Row = (0, "unknown", Nature::LocalUnstable);
 /// By magic number; 0 stands for types that only other systems have.
 ///
 /// bcachefs has inode numbers for good, but a snapshot shares them and the
-/// device number with its origin, so that they do not tell two files apart.
+/// device number with its origin, so they do not identify a file.
 /// autofs only waits for real filesystems to be mounted in it, so it is not
 /// pseudo: leaving it out would leave those out too.
 const TABLE: &[Row] = {

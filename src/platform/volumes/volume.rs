@@ -1,4 +1,4 @@
-//! Which filesystem a folder lies on, and what a scan may rely on there.
+//! Which filesystem a folder is on, and what a scan can rely on there.
 
 use std::collections::HashMap;
 use std::io;
@@ -12,11 +12,11 @@ use rustix::fd::{AsFd, BorrowedFd};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Volume {
     /// `uuid:…`, the same whenever and wherever the volume is mounted, or
-    /// `dev:…@…`, which holds until the machine is started again.
+    /// `dev:…@…`, which is valid until the next boot.
     pub identity: String,
     /// Name of the filesystem's type, `unknown` where it is not known.
     pub fstype: &'static str,
-    /// Whether an inode number stands for one file, now and in later scans.
+    /// Whether an inode number identifies one file, now and in later scans.
     pub stable_inodes: bool,
     /// Whether its files are made up by the kernel and not worth reading.
     pub pseudo: bool,
@@ -68,7 +68,7 @@ impl VolumeTable {
         if let Some(known) = self.lock().get(&dev) {
             return Ok(Arc::clone(known));
         }
-        // Asked without the lock: a dead server must hold up one worker only.
+        // Asked without the lock: a dead server must block only one worker.
         let volume = Volume::of(folder, dev)?;
         Ok(self.insert(volume))
     }
@@ -141,7 +141,7 @@ mod tests {
     impl Drop for Mount {
         fn drop(&mut self) {
             if !works("umount", &[&self.0]) {
-                eprintln!("could not unmount {}", self.0.display());
+                eprintln!("cannot unmount {}", self.0.display());
             }
         }
     }

@@ -9,7 +9,7 @@ use super::values::base64;
 use crate::model::escape;
 use crate::report::style::Style;
 
-/// A path, or other foreign text, as it may stand in a cell.
+/// A path, or other foreign text, as it is written in a cell.
 pub(crate) fn path_cell(path: &Path, style: Style) -> Cow<'_, str> {
     neutral(if style.terminal {
         escape(path).into()

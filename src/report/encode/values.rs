@@ -1,4 +1,4 @@
-//! How the machine-readable formats spell exact paths and times.
+//! How the machine-readable formats write exact paths and times.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;

@@ -8,15 +8,15 @@ use crate::report::style::Header;
 /// A whole answer.
 #[derive(Debug)]
 pub struct FolderReport {
-    /// When it was asked for, and up to which scan it holds.
+    /// When it was asked for, and which scan it reflects.
     pub header: Header,
-    /// What was left out of the comparison because the user said so.
+    /// What the user excluded from the comparison.
     pub scope: FolderScope,
     /// What was found.
     pub answer: FolderAnswer,
 }
 
-/// What the user left out of the comparison.
+/// What the user excluded from the comparison.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FolderScope {
     /// Smaller files.
@@ -27,20 +27,20 @@ pub struct FolderScope {
     pub extensions: Vec<String>,
     /// Files that match one of these globs.
     pub exclude: Vec<String>,
-    /// What the filters of the scans left out.
+    /// What the filters of the scans skipped.
     pub as_scanned: bool,
 }
 
 /// What was found.
 #[derive(Debug)]
 pub enum FolderAnswer {
-    /// Folders that hold the same files.
+    /// Duplicate folders.
     Identical(Identical),
-    /// Pairs that hold partly the same.
+    /// Pairs of similar folders.
     Similar(Similar),
 }
 
-/// Folders that hold the same files.
+/// Duplicate folders.
 #[derive(Debug, Default)]
 pub struct Identical {
     /// Whether files had to have the same names too.
@@ -58,11 +58,11 @@ pub struct FolderGroup {
     pub files: u64,
     /// Bytes in them.
     pub bytes: u64,
-    /// Bytes that go if all but the first folder go.
+    /// Bytes saved by deleting all folders but the first.
     pub reclaimable: u64,
     /// The folders, the one to keep first.
     pub paths: Vec<PathBuf>,
-    /// Folders that hold the very files of the one to keep.
+    /// Folders with the same files as the one to keep.
     pub aliases: Vec<PathBuf>,
 }
 
@@ -73,20 +73,20 @@ pub struct FolderTotals {
     pub groups: u64,
     /// Folders in them.
     pub folders: u64,
-    /// What they free.
+    /// Their reclaimable bytes.
     pub reclaimable: u64,
-    /// Groups that free nothing and are not shown.
+    /// Groups with nothing to reclaim, which are not shown.
     pub linked: u64,
-    /// Folders that could not be compared.
+    /// Folders that cannot be compared.
     pub left_out: LeftOut,
 }
 
-/// Pairs of folders that hold partly the same.
+/// Pairs of similar folders.
 #[derive(Debug)]
 pub struct Similar {
     /// The threshold.
     pub percent: u8,
-    /// How contents are weighed.
+    /// The similarity measure.
     pub measure: Measure,
     /// Whether the differences of each pair were asked for.
     pub detail: bool,
@@ -94,28 +94,28 @@ pub struct Similar {
     pub pairs: Vec<FolderPair>,
     /// How many there are.
     pub all: u64,
-    /// Whether the search came to its end.
+    /// Whether the search was complete.
     pub is_complete: bool,
-    /// Folders that are paired only with the first of many equal ones.
+    /// Folders paired only with the first of many identical ones.
     pub crowded: u64,
     /// Folders that may have more in common with others than is known.
     pub undetermined: LeftOut,
 }
 
-/// Two folders that hold partly the same.
+/// Two similar folders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FolderPair {
     /// What is in both.
     pub both: Overlap,
     /// What is in one or the other.
     pub either: Overlap,
-    /// The two folders and what each has for itself.
+    /// The two folders, and what only each has.
     pub sides: [(PathBuf, Side); 2],
-    /// What tells them apart, if that was asked for.
+    /// Their differences, if asked for.
     pub differences: Option<Differences>,
 }
 
-/// A share in tenths of a percent, rounded; never rounded to all or nothing.
+/// A share in tenths of a percent, never rounded to 0 or 100 %.
 pub(crate) fn per_mille(part: u64, whole: u64) -> u64 {
     if part == whole {
         return 1000;

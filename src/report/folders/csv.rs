@@ -194,8 +194,7 @@ impl<W: Write> Rows<W> {
         self.out.write_record(cells).map_err(io_error)
     }
 
-    /// A path as it may stand in a cell, and its exact bytes where that is
-    /// something else.
+    /// A path as it is written in a cell, and its exact bytes if they differ.
     fn path(&self, path: &Path) -> [String; 2] {
         let cell = path_cell(path, self.style);
         let exact = exact_bytes(path, &cell);

@@ -1,4 +1,4 @@
-//! One JSON document, schema 1, a group or pair a line. Paths are written as
+//! One JSON document, schema 1, one group or pair per line. Paths are written as
 //! in the report of duplicates.
 
 use std::io::{self, BufWriter, Write};
@@ -50,7 +50,7 @@ pub(crate) fn write<W: Write>(report: &FolderReport, out: W) -> io::Result<()> {
     out.flush()
 }
 
-/// A field that holds a list, one entry a line.
+/// A field with a list, one entry per line.
 fn list<T: Serialize>(
     out: &mut impl Write,
     name: &str,

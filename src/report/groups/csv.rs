@@ -4,7 +4,7 @@
 //! A spreadsheet runs a cell that starts with `=`, `+`, `-`, `@`, TAB or CR as
 //! a formula, so such text gets a leading `'`. Names that are not UTF-8 have
 //! U+FFFD in them, and on a terminal control characters are escaped. Whenever
-//! the `path` cell is not exactly the path, `path_b64` holds its exact bytes.
+//! the `path` cell is not exactly the path, `path_b64` has its exact bytes.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -90,7 +90,7 @@ impl<W: Write> Csv<W> {
         self.out.write_record(cells).map_err(io_error)
     }
 
-    /// A path, or other foreign text, as it may stand in a cell.
+    /// A path, or other foreign text, as it is written in a cell.
     fn cell<'a>(&self, path: &'a Path) -> Cow<'a, str> {
         path_cell(path, self.style)
     }

@@ -2,7 +2,7 @@
 //! line between groups, nothing else.
 //!
 //! Paths are exact bytes, except on a terminal, where they are escaped. With
-//! `-0` every path ends with NUL instead of a newline, and an extra NUL stands
+//! `-0` every path ends with NUL instead of a newline, with an extra NUL
 //! between groups.
 
 use std::io::{self, Write};

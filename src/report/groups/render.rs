@@ -11,10 +11,10 @@ use crate::report::style::Header;
 /// the report. Output is buffered; a write error comes back with its kind from
 /// the call that meets it, at the latest from `end`, which flushes.
 pub trait Render {
-    /// Writes what stands before the first group.
+    /// Writes what comes before the first group.
     fn begin(&mut self, header: &Header) -> io::Result<()>;
     /// Writes the next group; order is the caller's.
     fn group(&mut self, group: &Group) -> io::Result<()>;
-    /// Writes what stands after the last group and flushes.
+    /// Writes what comes after the last group and flushes.
     fn end(&mut self, totals: &Totals) -> io::Result<()>;
 }

@@ -15,7 +15,7 @@ use crate::report::style::{Header, Style};
 use crate::report::text;
 use crate::report::text::{as_of_in, counted, grouped};
 
-/// Hexadecimal digits of a digest that are shown: enough to tell groups apart
+/// Hexadecimal digits of a digest that are shown: enough to distinguish groups
 /// and to find one again in the catalog.
 const SHORT_DIGEST: usize = 12;
 
@@ -47,8 +47,8 @@ impl<W: Write> Table<W> {
         }
     }
 
-    /// The line above the paths; its fields are padded so that they stand
-    /// below each other from group to group.
+    /// The line above the paths; its fields are padded so that they line up from
+    /// group to group.
     fn headline(&mut self, group: &Group) -> io::Result<()> {
         let size = text::size(group.size, self.style.exact_bytes);
         let gain = text::reclaimable(group.reclaimable(), self.style.exact_bytes);
@@ -64,8 +64,8 @@ impl<W: Write> Table<W> {
         writeln!(self.out, "{line}")
     }
 
-    /// The fields with two spaces between them. The last, the digest, is left
-    /// out where the line would be wider than the terminal.
+    /// The fields with two spaces between them. The last, the digest, is
+    /// omitted if the line would be wider than the terminal.
     fn joined(&self, fields: &[(Paint, String)]) -> String {
         let whole = fields.iter().map(|(_, text)| text.len() + 2).sum::<usize>() - 2;
         let fits = self

@@ -105,12 +105,12 @@ class Report {
     return this.groupSize[group] * Math.max(0, this.copies(group) - 1);
   }
 
-  /** What stands in for a group in one line: its first copy. */
+  /** The name of a group in one line: that of its first copy. */
   title(group) {
     return this.copyName[this.copyStart[group]] ?? "";
   }
 
-  /** A folder's whole path; `above` leaves out what lies above that folder. */
+  /** A folder's whole path, or its path below the folder `above`. */
   folderPath(folder, above = -1) {
     const names = [];
     for (let at = folder; at !== above && at !== 0; at = this.folderParent[at]) names.push(this.folderName[at]);
@@ -165,7 +165,7 @@ class Report {
     for (const children of this.children) children.sort((a, b) => this.total[b] - this.total[a]);
   }
 
-  /** The root that each folder lies in; -1 outside all known roots. */
+  /** The root of each folder; -1 outside all known roots. */
   findRoots() {
     this.rootOf = new Int32Array(this.folderName.length).fill(-1);
     for (let folder = 0; folder < this.folderName.length; folder += 1) {
@@ -195,7 +195,7 @@ class Report {
     return this.byType.subarray(folder * TYPES.length, (folder + 1) * TYPES.length);
   }
 
-  /** Skips folders that hold nothing but one folder. */
+  /** Skips folders that contain only one folder. */
   settle(folder) {
     let at = folder;
     while (this.own[at] === 0 && this.children[at].length === 1) at = this.children[at][0];

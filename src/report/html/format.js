@@ -1,5 +1,5 @@
 // Numbers, times and names as people read them, and paths as a shell reads
-// them. Sizes are spelt as in the other formats.
+// them. Sizes are written as in the other formats.
 
 const UNITS = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
@@ -16,12 +16,12 @@ function humanSize(bytes) {
   return `${(Math.round(value * 10) / 10).toFixed(1)} ${UNITS[unit]}`;
 }
 
-/** The exact number of bytes, as far as this language can hold it. */
+/** The exact number of bytes, as far as JavaScript can represent it. */
 function exactSize(bytes) {
   return Number.isSafeInteger(bytes) ? `${grouped(bytes)} bytes` : humanSize(bytes);
 }
 
-/** A number with its thousands parted: `1,234,567`. */
+/** A number with thousands separators: `1,234,567`. */
 function grouped(number) {
   return String(Math.round(number)).replace(/\B(?=(\d{3})+$)/g, ",");
 }
@@ -61,7 +61,7 @@ const ESCAPE = /\\(?:u\{([0-9a-f]+)\}|.)/g;
 
 /**
  * What a button puts on the clipboard for an escaped path: the path itself, or
- * where it holds what is no plain text, a word that bash and zsh read as
+ * if it is not plain text, a word that bash and zsh read as
  * exactly that path. A raw newline or escape sequence could act when pasted.
  */
 function clipboardText(escaped) {

@@ -180,7 +180,7 @@ class Groups {
     });
   }
 
-  /** Chooses in a select what a bar stands for, or all when it was chosen. */
+  /** Selects what a bar stands for, or everything if it was selected. */
   pick(id, value) {
     const select = byId(id);
     select.value = select.value === String(value) ? String(ANY) : String(value);

@@ -48,7 +48,7 @@ const SCRIPT: &str = concat!(
 /// Groups in one block: small enough that reading one does not halt the page.
 const BLOCK: u32 = 2000;
 
-/// What stands before the groups; the same in every report.
+/// What comes before the groups; the same in every report.
 static FRONT: LazyLock<String> = LazyLock::new(|| {
     let policy = format!(
         "default-src 'none'; script-src '{}'; style-src '{}'; base-uri 'none'; form-action 'none'",

@@ -119,7 +119,7 @@ class Query {
 
 /**
  * Finds a word in paths without putting whole paths together. A word without
- * slash lies in one name; one with slashes in consecutive names, the first of
+ * slash is in one name; one with slashes in consecutive names, the first of
  * which it ends and the last of which it begins.
  */
 class WordFinder {

@@ -126,7 +126,7 @@ class Table {
     for (const [index, row] of this.drawn) row.style.top = `${index * this.rowHeight - rows + element}px`;
   }
 
-  /** Rows stand in the page in their order, as screen readers need it. */
+  /** Keeps the rows of the page in order, for screen readers. */
   insert(index, row) {
     let next = null;
     let nearest = Infinity;
@@ -156,7 +156,7 @@ class Table {
     row.setAttribute("aria-expanded", String(isOpen));
     const folder = report.folderPath(report.copyFolder[report.copyStart[group]]);
     const file = cell("file");
-    // The folders of an open group stand below it.
+    // The folders of an open group are listed below it.
     const where = element("span", "where", isOpen ? this.comparison(group) : this.fitting(folder, false));
     if (!isOpen) where.title = folder;
     file.append(element("span", "name", report.title(group)), where);

@@ -108,7 +108,7 @@ class Treemap {
     return cell;
   }
 
-  /** What lies inside a folder, two levels deep, drawn and not more. */
+  /** What is inside a folder, two levels deep, only drawn. */
   preview(folder, box, head, isDeepest) {
     const inside = element("span", "preview");
     const area = { x: EDGE, y: head, width: box.width - 2 * EDGE, height: box.height - head - EDGE };

@@ -1,4 +1,4 @@
-//! The values in the rows of an answer, and how each format spells them.
+//! The values in the rows of an answer, and how each format writes them.
 
 use std::borrow::Cow;
 use std::path::PathBuf;

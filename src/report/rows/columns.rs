@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::model::disarm;
 use crate::report::text::shorten_middle;
 
-/// Where the cells of a column stand.
+/// How the cells of a column are aligned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
     /// Text; it wraps when the table is wider than the terminal.
@@ -31,7 +31,7 @@ const LEAST_PATH: usize = 10;
 /// Lays out rows below their headings, ending with a newline.
 ///
 /// With a width, text wraps to keep within it. Control characters in cells are
-/// spelt out; names should come escaped all the same, since only that is
+/// escaped; names should be escaped before anyway, since only that is
 /// unambiguous.
 pub fn table<R>(columns: &[(&str, Align)], rows: R, width: Option<u16>) -> String
 where
@@ -68,8 +68,8 @@ fn path_column(columns: &[(&str, Align)]) -> Option<usize> {
     columns.iter().position(|(_, align)| *align == Align::Path)
 }
 
-/// Gives the paths what the other columns leave, and a little more than
-/// nothing where that is nothing.
+/// Gives the paths the width that the other columns leave, and at least
+/// [`LEAST_PATH`].
 fn shorten_paths(columns: &[(&str, Align)], rows: &mut [Vec<String>], at: usize, width: usize) {
     let widest = |column: usize| {
         let cells = rows.iter().map(|row| row[column].width());

@@ -1,4 +1,4 @@
-//! Digests as `sha256sum` and its relatives print them, and read them back
+//! Checksums as `sha256sum` and similar programs print them, and check them
 //! with `-c`.
 
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use crate::report::style::Style;
 
 /// Writes one line. A name with a newline, a backslash or, in coreutils, a
 /// carriage return has them escaped, and a backslash in front of the line
-/// says so. A terminal gets hazardous characters spelt out instead.
+/// says so. On a terminal, hazardous characters are escaped instead.
 pub fn sum_line<W: Write + ?Sized>(
     out: &mut W,
     style: Style,
@@ -23,7 +23,7 @@ pub fn sum_line<W: Write + ?Sized>(
     }
     let is_special = |byte: u8| match byte {
         b'\\' | b'\n' => true,
-        // b3sum takes a carriage return as it is.
+        // b3sum does not escape a carriage return.
         b'\r' => algorithm != Algorithm::Blake3,
         _ => false,
     };

@@ -158,9 +158,9 @@ fn the_answer_looks_like_this() {
     insta::assert_snapshot!(shown("history --between 1 2"), @"
     CHANGE          SIZE  PATH
     ────────────────────────────────────────────────────────────
-    appeared         5 B  /tree/b
+    added            5 B  /tree/b
 
-    after scan 1, up to scan 2: 1 file, 5 B appeared, 0 files, 0 B vanished
+    between scan 1 and scan 2: 1 file, 5 B added, 0 files, 0 B deleted
     as of scan 2, TIME
     ");
     env.run("history --format csv")

@@ -173,14 +173,14 @@ fn the_answer_looks_like_this() {
     as of scan 1, TIME
     ");
     insta::assert_snapshot!(shown("unique --copies-under 3 --bytes --limit 3"), @r"
-    ANSWER        COPIES               SIZE  PATH
+    STATUS     COPIES               SIZE  PATH
     ────────────────────────────────────────────────────────────
-    unique             1                 11  /tree/caf\xe9
-    unique             1                  7  /tree/once
-    duplicate          2                  3  /tree/a
+    unique          1                 11  /tree/caf\xe9
+    unique          1                  7  /tree/once
+    duplicate       2                  3  /tree/a
 
     showing 3 of 4 files
-    4 files, 24 B in fewer than 3 copies
+    4 files, 24 B with fewer than 3 copies
     as of scan 1, TIME
     ");
     insta::assert_snapshot!(shown("unique --format json --max-size 7"), @r#"

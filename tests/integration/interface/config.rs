@@ -199,7 +199,7 @@ fn a_bad_value_is_one_line_naming_value_origin_and_what_is_allowed() {
         ),
         (
             "report --limit 0",
-            "'0' for --limit: expected a whole number from 1",
+            "'0' for --limit: expected a whole number, 1 or more",
         ),
         (
             "report --min-count 1",

@@ -297,7 +297,7 @@ fn has_only_listed_emptiness(
 }
 
 /// Whether a folder whose times moved, or were too fresh to prove anything,
-/// holds exactly the files and folders that were listed. Together with the
+/// contains exactly the files and folders that were listed. Together with the
 /// states of the files, that says as much as its times would.
 fn has_listed_names(
     mut dir: Dir,

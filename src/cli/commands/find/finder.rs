@@ -24,7 +24,7 @@ pub(crate) enum Wanted {
     NoDigest(String),
 }
 
-/// What the catalog holds of it.
+/// What the catalog has of it.
 #[derive(Default)]
 pub(crate) struct Found {
     pub(crate) digest: Option<Digest>,
@@ -213,7 +213,7 @@ impl Finder {
     }
 }
 
-/// Which file could not be read.
+/// Which file cannot be read.
 enum Trouble {
     Asked(io::Error),
     Known(Now),

@@ -7,7 +7,7 @@ use super::load::Filter;
 use crate::catalog::{CatalogError, FolderPaths, ReadOnly};
 use crate::folders::{Differences, Forest, NamedFile, Node, Pair, differences};
 
-/// What tells the folders of a pair apart. The catalog must be in the state
+/// The differences between the folders of a pair. The catalog must be in the state
 /// that the forest was read from.
 pub(crate) fn differences_of(
     catalog: &ReadOnly,

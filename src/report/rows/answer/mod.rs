@@ -20,7 +20,7 @@ use crate::report::rows::cell::{Cell, Column};
 use crate::report::style::{Header, Style};
 use crate::report::text::{as_of, counted, grouped, shorten_middle, size};
 
-/// Columns that a path gets at least, however long the words beside it.
+/// Least width of a path, however long the words beside it.
 const LEAST_PATH: usize = 16;
 /// Width of a size to the byte, up to 9 TB.
 const EXACT_SIZE: usize = 17;
@@ -65,7 +65,7 @@ impl<'a, W: Write> Answer<'a, W> {
         self.rows < self.limit
     }
 
-    /// Writes what stands before the first row.
+    /// Writes what comes before the first row.
     pub fn begin(&mut self) -> io::Result<()> {
         match self.format {
             Format::Json => {
@@ -98,8 +98,8 @@ impl<'a, W: Write> Answer<'a, W> {
         }
     }
 
-    /// Writes a line with a path into a table, whose middle goes where the
-    /// terminal is too narrow for it.
+    /// Writes a line with a path into a table; the middle of the path is cut out
+    /// if the terminal is too narrow.
     pub fn path_line(&mut self, before: &str, path: &Path, after: &str) -> io::Result<()> {
         let mut path = escape(path);
         if let Some(width) = self.style.width {
@@ -116,7 +116,7 @@ impl<'a, W: Write> Answer<'a, W> {
             return Ok(());
         }
         match self.format {
-            // Where no column is for tables, lines say what there is to say.
+            // Without columns for tables, the lines say it all.
             Format::Table if self.columns.iter().all(|column| column.table.is_none()) => Ok(()),
             Format::Table => {
                 if self.rows == 1 {
@@ -284,7 +284,7 @@ impl Serialize for Object {
     }
 }
 
-/// Columns of paths are called so by their keys.
+/// Columns of paths are known by their keys.
 fn is_path(column: &Column) -> bool {
     matches!(column.key, "path" | "file" | "root")
 }
@@ -298,7 +298,7 @@ fn push_cell(line: &mut String, text: &str, width: usize, is_number: bool) {
     written.expect("writing to a String cannot fail");
 }
 
-/// Columns of sizes are called so by their keys.
+/// Columns of sizes are known by their keys.
 fn is_size(column: &Column) -> bool {
     matches!(column.key, "size" | "reclaimable")
 }

@@ -156,7 +156,7 @@ pub(super) fn check_pairs(env: &TestEnv, percent: usize, by_bytes: bool) {
             for (key, number) in [
                 ("only_files", sizes.len()),
                 ("only_bytes", sizes.iter().sum()),
-                ("only_content_bytes", bytes(&only)),
+                ("only_distinct_bytes", bytes(&only)),
                 ("bytes", disk[own].iter().map(|file| file.1.len()).sum()),
             ] {
                 assert_eq!(entry[side][key], number, "{key}, {side} of {pair:?}");
