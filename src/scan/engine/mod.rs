@@ -179,15 +179,16 @@ impl Engine {
             if self.shutdown.is_stopped() {
                 return Ok(StageEnd::Interrupted);
             }
+            // Before asking the source: what is taken in may bring more work.
+            while let Ok(done) = self.done.try_recv() {
+                self.finished(done, source)?;
+            }
             self.was_fed = false;
             if next.is_none() {
                 next = self.next_work(source)?;
             }
             if let Some(work) = next.take() {
                 next = self.submit(work)?;
-                while let Ok(done) = self.done.try_recv() {
-                    self.finished(done, source)?;
-                }
             }
             if next.is_none() && self.in_flight == 0 && self.retries.is_empty() {
                 if !self.suspects.is_empty() {
