@@ -10,6 +10,7 @@ mod group;
 mod ids;
 mod limits;
 mod options;
+mod run;
 pub mod sampling;
 mod stage;
 mod time;
@@ -25,5 +26,10 @@ pub use group::{AsOf, CopyEntry, Group, Summary, TopFolder, TopGroup, Totals};
 pub use ids::{FaultId, FolderId, RootId, ScanId, VolumeId};
 pub use limits::{Durability, Limits};
 pub use options::{IoMode, ListingOptions, Mode, ScanOptions};
+pub(crate) use run::with_counters;
+pub use run::{
+    Findings, GROUPS_FOR_FOLDERS, ItemKind, KindDurations, MetricsSnapshot, NamedCount, Outcome,
+    ScanCounters, Timing,
+};
 pub use stage::{ScanState, Stage};
 pub use time::{TOO_YOUNG, Timestamp, is_too_young, now_ns};

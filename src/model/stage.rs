@@ -51,3 +51,10 @@ words!(
         Settle = "settle",
     }
 );
+
+impl Default for Stage {
+    /// Every run starts with it.
+    fn default() -> Self {
+        Self::List
+    }
+}

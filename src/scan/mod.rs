@@ -14,15 +14,12 @@ mod read;
 mod run;
 mod summary;
 
-pub use crate::pool::Durations;
 pub(crate) use access::is_same;
-pub use observe::{ItemKind, Metrics, MetricsSnapshot};
 pub(crate) use read::{CHUNK, read_sample};
 
 pub use audit::{AuditOutcome, AuditRequest, AuditVerdict, Audited, Listener, audit};
 pub use error::ScanError;
 pub(crate) use observe::LogPath;
-pub use observe::{Notice, Timing};
+pub use observe::{Metrics, Notice};
 pub use plan::{Plan, Request, check_paths, online_state, retries, unfinished};
-pub use run::{Outcome, run};
-pub use summary::GROUPS_FOR_FOLDERS;
+pub use run::run;

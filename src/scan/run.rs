@@ -3,17 +3,17 @@
 use std::path::PathBuf;
 use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::access::join;
 use super::context::Shared;
 use super::devices::{Disks, Throttle};
 use super::engine::{
-    DeferredSource, Engine, Findings, ListSource, Place, ProbeSource, Seeds, Source, StageEnd,
+    DeferredSource, Engine, ListSource, Place, ProbeSource, Seeds, Source, StageEnd, Undone,
 };
 use super::error::ScanError;
 use super::list::Scope;
-use super::observe::{Metrics, Notice, Timing, events};
+use super::observe::{Metrics, Notice, events};
 use super::plan::{Plan, open_roots};
 use super::read::{Classes, HashSource, Probed, Sizes};
 use super::summary::summarise;
@@ -22,7 +22,8 @@ use crate::catalog::{
     Settled, WorkCopy, Writer, WriterHandle, own_files,
 };
 use crate::model::{
-    Fault, Limits, Mode, ScanId, ScanOptions, ScanState, Stage, Step, Summary, Timestamp, now_ns,
+    Fault, Findings, Limits, Mode, Outcome, ScanCounters, ScanId, ScanOptions, ScanState, Stage,
+    Step, Summary, Timestamp, Timing, now_ns,
 };
 use crate::platform::{FileId, VolumeTable, give_back_memory, lower_priority, most_open_files};
 use crate::pool::Shutdown;
@@ -31,25 +32,6 @@ use crate::pool::Shutdown;
 const PASSES: u32 = 3;
 /// File descriptors kept for SQLite, folders, logs and the like.
 const RESERVED_FILES: u64 = 64;
-
-/// How a run ended.
-pub struct Outcome {
-    /// Whether shutdown was requested; everything learned is saved.
-    pub interrupted: bool,
-    /// The scans as the catalog holds them now.
-    pub scans: Vec<ScanRow>,
-    /// What went wrong or was left out.
-    pub findings: Findings,
-    /// Names that inherited what was known of their inode.
-    pub adopted: u64,
-    /// The totals of the whole catalog and what frees most; `None` when
-    /// interrupted.
-    pub summary: Option<Summary>,
-    /// How long it took.
-    pub elapsed: Duration,
-    /// Where that time went.
-    pub timing: Timing,
-}
 
 /// Runs a plan to its end or until shutdown. Whatever happens, everything
 /// learned is in the catalog afterwards.
@@ -140,14 +122,18 @@ pub fn run(
     for scan in &scans {
         events::scan_end(scan, began.elapsed(), ended.as_ref().err());
     }
+    let counters = scans.iter().map(|scan| &scan.counters);
     Ok(Outcome {
         interrupted: ended? == StageEnd::Interrupted,
-        scans,
+        counters: counters.fold(ScanCounters::default(), ScanCounters::plus),
         findings: closed.findings,
         adopted: closed.adopted,
         summary: closed.summary,
         elapsed: began.elapsed(),
-        timing: closed.timing.with_writer(writing),
+        timing: Timing {
+            writer: writing,
+            ..closed.timing
+        },
     })
 }
 
@@ -243,14 +229,13 @@ impl Run<'_> {
                 .adopt(self.scans.clone(), self.options().ignore_ctime)?;
         }
         for pass in 1..=PASSES {
-            self.engine.findings.changed.clear();
-            self.engine.findings.is_held = false;
+            self.engine.undone = Undone::default();
             if self.probe()? == StageEnd::Interrupted || self.hash()? == StageEnd::Interrupted {
                 return Ok(StageEnd::Interrupted);
             }
-            let findings = &self.engine.findings;
-            let is_back = findings.is_held && findings.given_up.is_empty();
-            if findings.changed.is_empty() && !is_back {
+            let undone = &self.engine.undone;
+            let is_back = undone.is_held && self.engine.findings.given_up.is_empty();
+            if undone.changed.is_empty() && !is_back {
                 break;
             }
             if pass == PASSES {
@@ -353,7 +338,7 @@ impl Run<'_> {
     /// Files that changed in every pass become dead letters.
     fn give_up_changing(&mut self) -> Result<(), ScanError> {
         let (reader, mut paths) = (self.reader()?, FolderPaths::default());
-        for name in std::mem::take(&mut self.engine.findings.changed) {
+        for name in std::mem::take(&mut self.engine.undone.changed) {
             let fault = Fault::changed(Step::Read);
             let (root, folder) = paths.get(&reader, name.0)?;
             if let Some(root) = self.shared.roots.get(&root) {
@@ -405,7 +390,7 @@ impl Run<'_> {
             roots.any(|root| root.scan == scan && root.volume == volume)
         };
         !findings.given_up.is_empty()
-            && (findings.held_scans.contains(&scan)
+            && (self.engine.held_scans.contains(&scan)
                 || findings
                     .given_up
                     .iter()

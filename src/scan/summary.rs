@@ -5,13 +5,10 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use crate::catalog::{CatalogError, GroupFilter, GroupList, ReadOnly};
-use crate::model::{Group, Summary, TopFolder, TopGroup};
+use crate::model::{GROUPS_FOR_FOLDERS, Group, Summary, TopFolder, TopGroup};
 
 /// Groups and folders that a summary shows.
 const SHOWN: usize = 10;
-/// Groups that folders are added up from, those that free most: the others
-/// would cost more than they change.
-pub const GROUPS_FOR_FOLDERS: u64 = 1_000;
 
 /// Looks at all files once.
 pub(crate) fn summarise(reader: ReadOnly) -> Result<Summary, CatalogError> {

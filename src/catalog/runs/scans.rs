@@ -8,6 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::catalog::store::{CatalogError, ReadOnly, path_blob, rows, signed, unsigned};
 use crate::catalog::write::ListingCounts;
+pub use crate::model::ScanCounters;
 use crate::model::{
     Algorithm, AsOf, ListingOptions, Mode, RootId, ScanId, ScanOptions, ScanState, Stage,
     Timestamp, Totals,
@@ -57,35 +58,6 @@ pub struct ScanRow {
     pub finished: Option<Timestamp>,
 }
 
-/// What a scan counted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ScanCounters {
-    /// Folders listed.
-    pub folders: u64,
-    /// Files seen.
-    pub files: u64,
-    /// Bytes in them.
-    pub bytes: u64,
-    /// Files seen for the first time.
-    pub added: u64,
-    /// Files whose metadata moved.
-    pub changed: u64,
-    /// Those of `changed` where only the ctime moved.
-    pub ctime_only: u64,
-    /// Files that came back.
-    pub restored: u64,
-    /// Files flagged removed.
-    pub removed: u64,
-    /// Copies whose head and tail were hashed.
-    pub probed: u64,
-    /// Copies read whole.
-    pub hashed: u64,
-    /// Bytes read.
-    pub bytes_read: u64,
-    /// Paths that became dead letters.
-    pub faults: u64,
-}
-
 impl ScanCounters {
     /// Adds the figures of one folder.
     pub(crate) fn add_listing(&mut self, counts: &ListingCounts) {
@@ -124,25 +96,6 @@ impl ScanCounters {
                 Timestamp::now().0,
             ])?;
         Ok(())
-    }
-
-    /// Adds the figures of another scan.
-    #[must_use]
-    pub fn plus(self, other: &Self) -> Self {
-        Self {
-            folders: self.folders + other.folders,
-            files: self.files + other.files,
-            bytes: self.bytes + other.bytes,
-            added: self.added + other.added,
-            changed: self.changed + other.changed,
-            ctime_only: self.ctime_only + other.ctime_only,
-            restored: self.restored + other.restored,
-            removed: self.removed + other.removed,
-            probed: self.probed + other.probed,
-            hashed: self.hashed + other.hashed,
-            bytes_read: self.bytes_read + other.bytes_read,
-            faults: self.faults + other.faults,
-        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Progress for programs: one JSON object a line, with the names that
 //! docs/EVENTS.md lists.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -20,23 +21,12 @@ struct ProgressJson {
     elapsed_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     eta_ms: Option<u64>,
-    folders: u64,
-    files: u64,
-    unchanged: u64,
-    candidates: u64,
-    probed: u64,
-    hashed: u64,
-    bytes_to_hash: u64,
-    bytes_hashed: u64,
+    #[serde(flatten)]
+    counters: BTreeMap<&'static str, u64>,
     bytes_read: u64,
     bytes_per_second: u64,
     workers: u64,
     workers_active: u64,
-    errors: u64,
-    reclaimable_at_least: u64,
-    to_audit: u64,
-    audited: u64,
-    corrupted: u64,
     #[serde(flatten)]
     path: PathJson,
 }
@@ -78,6 +68,7 @@ impl PathJson {
 /// The current counts, or the last ones of a run.
 pub(crate) fn progress(view: &View, is_end: bool) -> String {
     let now = &view.now;
+    let counters = now.counters().into_iter();
     line(&ProgressJson {
         timestamp: rfc3339(Timestamp::now()),
         event: if is_end { "progress.end" } else { "progress" },
@@ -85,23 +76,11 @@ pub(crate) fn progress(view: &View, is_end: bool) -> String {
         stopping: view.stopping,
         elapsed_ms: millis(now.elapsed),
         eta_ms: view.eta.map(millis),
-        folders: now.folders_listed,
-        files: now.files_seen,
-        unchanged: now.files_unchanged,
-        candidates: now.candidates,
-        probed: now.files_probed,
-        hashed: now.files_hashed,
-        bytes_to_hash: now.bytes_to_hash,
-        bytes_hashed: now.bytes_hashed,
+        counters: counters.map(|one| (one.json, one.value)).collect(),
         bytes_read: now.bytes_read,
         bytes_per_second: view.bytes_per_second,
         workers: now.workers,
         workers_active: now.active,
-        errors: now.faults,
-        reclaimable_at_least: now.reclaimable,
-        to_audit: now.files_to_audit,
-        audited: now.files_audited,
-        corrupted: now.files_rotten,
         path: PathJson::new(&view.path),
     })
 }

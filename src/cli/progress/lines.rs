@@ -146,11 +146,11 @@ fn whole_run(view: &View) -> Vec<Part> {
     if now.files_to_audit > 0 {
         parts.push(part(1, PLAIN, audited(view)));
     }
-    if now.files_rotten > 0 {
+    if now.files_corrupted > 0 {
         parts.push(part(
             0,
             BAD,
-            format!("{} corrupted", grouped(now.files_rotten)),
+            format!("{} corrupted", grouped(now.files_corrupted)),
         ));
     }
     let (active, workers) = (grouped(now.active), grouped(now.workers));

@@ -15,7 +15,7 @@ pub(crate) fn line(view: &View) -> String {
     }
     if now.is_audit {
         parts.push(audited(view));
-        parts.push(format!("{} corrupted", grouped(now.files_rotten)));
+        parts.push(format!("{} corrupted", grouped(now.files_corrupted)));
     } else {
         parts.push(counted(now.folders_listed, "folder", "folders"));
         parts.push(counted(now.files_seen, "file", "files"));

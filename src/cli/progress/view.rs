@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::pace::{Pace, rounded};
-use crate::model::Stage;
+use crate::model::{MetricsSnapshot, Stage};
 use crate::pool::Shutdown;
-use crate::scan::{Metrics, MetricsSnapshot};
+use crate::scan::Metrics;
 
 /// How far back the bytes per second look.
 const SPEED_MEMORY: Duration = Duration::from_secs(3);
@@ -161,7 +161,7 @@ pub(crate) mod testing {
         now.is_audit = true;
         (now.folders_listed, now.files_seen, now.files_unchanged) = (0, 0, 0);
         (now.candidates, now.files_probed, now.reclaimable) = (0, 0, 0);
-        (now.files_to_audit, now.files_audited, now.files_rotten) = (4_800, 1_200, 1);
+        (now.files_to_audit, now.files_audited, now.files_corrupted) = (4_800, 1_200, 1);
         view
     }
 

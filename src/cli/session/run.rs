@@ -7,12 +7,14 @@ use std::sync::Arc;
 use super::context::Context;
 use super::metrics_file::MetricsFile;
 use super::signals;
-use crate::catalog::Exclusive;
+use crate::catalog::{CatalogError, Exclusive, ReadOnly};
 use crate::cli::progress;
 use crate::cli::progress::Progress;
 use crate::cli::terminal::{Exit, exit, output};
+use crate::model::{GROUPS_FOR_FOLDERS, Outcome, Summary};
 use crate::pool::Shutdown;
-use crate::report::run::{stats, summary};
+use crate::report::run::stats;
+use crate::report::run::summary::{self, Setting, SummaryStyle};
 use crate::report::{Format, text};
 use crate::scan;
 use crate::scan::{Metrics, Notice, Plan, ScanError};
@@ -80,21 +82,29 @@ impl<'a> Session<'a> {
         );
         drop(progress);
         let outcome = outcome.map_err(explain)?;
-        let mut out = output::stdout();
-        let exit = summary::print(self.context, &outcome, &mut out)?;
-        out.flush()?;
+        self.summarise(&outcome)?;
         if let Some(format) = self.stats {
-            let counters = summary::counters(&outcome);
             let snapshot = self.metrics.snapshot();
-            stats::print(
-                format,
-                &outcome,
-                &counters,
-                &snapshot,
-                &mut std::io::stderr(),
-            )?;
+            stats::write(format, &outcome, &snapshot, &mut std::io::stderr())?;
         }
-        Ok(exit)
+        Ok(exit_of(&outcome))
+    }
+
+    fn summarise(&self, outcome: &Outcome) -> anyhow::Result<()> {
+        let style = SummaryStyle {
+            width: self.context.width(),
+            command: &|command| self.context.command(command),
+        };
+        let mut out = output::stdout();
+        if !self.context.quiet {
+            let setting = match &outcome.summary {
+                Some(summary) => Some(setting(&self.context.catalog()?, summary)?),
+                None => None,
+            };
+            summary::write(outcome, setting.as_ref(), &style, &mut out)?;
+        }
+        summary::write_faults(&style, outcome, &mut out)?;
+        Ok(out.flush()?)
     }
 
     /// Does `work` with the progress display on.
@@ -132,6 +142,37 @@ impl<'a> Session<'a> {
     pub(crate) fn notify(&self, notice: &Notice) {
         progress::notify(self.context, notice);
     }
+}
+
+fn exit_of(outcome: &Outcome) -> Exit {
+    let findings = &outcome.findings;
+    if outcome.interrupted {
+        Exit::Interrupted
+    } else if !findings.offline.is_empty() || !findings.given_up.is_empty() {
+        Exit::CouldNot
+    } else if findings.faults > 0 {
+        Exit::Findings
+    } else {
+        Exit::Done
+    }
+}
+
+/// Asks the catalog what the summary sets the duplicates against.
+fn setting(catalog: &ReadOnly, summary: &Summary) -> Result<Setting, CatalogError> {
+    let bytes = catalog.roots()?.iter().map(|root| root.bytes).sum();
+    let mut has_whole_folders = summary.totals.groups > GROUPS_FOR_FOLDERS;
+    for folder in &summary.folders {
+        if has_whole_folders {
+            break;
+        }
+        if let Some(id) = catalog.folder_at(&folder.path)? {
+            has_whole_folders = catalog.content_files_of(id)? == folder.copies;
+        }
+    }
+    Ok(Setting {
+        bytes,
+        has_whole_folders,
+    })
 }
 
 /// Gives a scan's error its exit code.

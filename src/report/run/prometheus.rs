@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use crate::scan::{Durations, ItemKind, MetricsSnapshot};
+use crate::model::{KindDurations, MetricsSnapshot};
 
 /// The whole file. `running` is false in the last one of a command.
 pub(crate) fn render(now: &MetricsSnapshot, running: bool) -> String {
@@ -12,15 +12,20 @@ pub(crate) fn render(now: &MetricsSnapshot, running: bool) -> String {
         head(&mut text, name, kind, help);
         line(&mut text, format_args!("dupescan_{name} {value}"));
     }
+    for counter in now.counters() {
+        head(&mut text, counter.metric, "counter", counter.help);
+        let (name, value) = (counter.metric, counter.value);
+        line(&mut text, format_args!("dupescan_{name} {value}"));
+    }
     durations(&mut text, now);
     text
 }
 
-/// Everything that has one value: name, type, help, value.
+/// What has one value and is not counted by the scan: name, type, help, value.
 fn singles(
     now: &MetricsSnapshot,
     running: bool,
-) -> [(&'static str, &'static str, &'static str, f64); 21] {
+) -> [(&'static str, &'static str, &'static str, f64); 12] {
     // Exact up to 2^53: petabytes.
     let count = |number: u64| number as f64;
     [
@@ -86,64 +91,10 @@ fn singles(
             count(now.abandoned),
         ),
         (
-            "folders_listed_total",
-            "counter",
-            "Folders whose listing is complete.",
-            count(now.folders_listed),
-        ),
-        (
-            "files_seen_total",
-            "counter",
-            "Files found while listing.",
-            count(now.files_seen),
-        ),
-        (
-            "files_unchanged_total",
-            "counter",
-            "Files unchanged since the last scan.",
-            count(now.files_unchanged),
-        ),
-        (
-            "files_to_probe_total",
-            "counter",
-            "Files whose start and end must be read.",
-            count(now.candidates),
-        ),
-        (
-            "files_probed_total",
-            "counter",
-            "Files whose start and end were read.",
-            count(now.files_probed),
-        ),
-        (
-            "files_hashed_total",
-            "counter",
-            "Files read completely.",
-            count(now.files_hashed),
-        ),
-        (
-            "bytes_to_hash_total",
-            "counter",
-            "Bytes of files that must be read completely.",
-            count(now.bytes_to_hash),
-        ),
-        (
-            "bytes_hashed_total",
-            "counter",
-            "Bytes of those already read.",
-            count(now.bytes_hashed),
-        ),
-        (
             "bytes_read_total",
             "counter",
             "Bytes read from files.",
             count(now.bytes_read),
-        ),
-        (
-            "errors_total",
-            "counter",
-            "Paths that failed.",
-            count(now.faults),
         ),
     ]
 }
@@ -159,29 +110,35 @@ fn durations(text: &mut String, now: &MetricsSnapshot) {
     const NAME: &str = "item_duration_seconds";
     let help = "Time to process a work item, without waiting in the queue.";
     head(text, NAME, "histogram", help);
-    for kind in ItemKind::ALL {
-        let durations = now.kind(kind);
-        let mut below = 0;
-        for (bucket, count) in durations.histogram.iter().enumerate() {
-            below += count;
-            let le = upper_bound(bucket);
-            line(
-                text,
-                format_args!("dupescan_{NAME}_bucket{{kind=\"{kind}\",le=\"{le}\"}} {below}"),
-            );
-        }
-        let sum = durations.total.as_secs_f64();
-        let labels = format_args!("{{kind=\"{kind}\"}}");
-        line(text, format_args!("dupescan_{NAME}_sum{labels} {sum}"));
-        line(text, format_args!("dupescan_{NAME}_count{labels} {below}"));
+    for of_kind in &now.durations {
+        buckets(text, NAME, of_kind);
     }
+}
+
+fn buckets(text: &mut String, name: &str, durations: &KindDurations) {
+    let kind = durations.kind.name();
+    let last = durations.histogram.len() - 1;
+    let mut below = 0;
+    for (bucket, count) in durations.histogram.iter().enumerate() {
+        below += count;
+        let le = if bucket == last {
+            "+Inf".to_owned()
+        } else {
+            upper_bound(bucket)
+        };
+        line(
+            text,
+            format_args!("dupescan_{name}_bucket{{kind=\"{kind}\",le=\"{le}\"}} {below}"),
+        );
+    }
+    let sum = durations.total.as_secs_f64();
+    let labels = format_args!("{{kind=\"{kind}\"}}");
+    line(text, format_args!("dupescan_{name}_sum{labels} {sum}"));
+    line(text, format_args!("dupescan_{name}_count{labels} {below}"));
 }
 
 /// Where a bucket of the histogram ends, in seconds.
 fn upper_bound(bucket: usize) -> String {
-    if bucket + 1 == Durations::BUCKETS {
-        return "+Inf".to_owned();
-    }
     let micros = 1_u64 << bucket;
     (micros as f64 / 1e6).to_string()
 }
@@ -256,10 +213,10 @@ mod tests {
             .lines()
             .filter(|line| line.contains("_bucket{kind=\"hash\""))
             .collect();
-        assert_eq!(buckets.len(), Durations::BUCKETS);
+        assert_eq!(buckets.len(), 28);
         assert!(buckets[0].contains("le=\"0.000001\""), "{}", buckets[0]);
         assert!(buckets[20].contains("le=\"1.048576\""), "{}", buckets[20]);
-        assert!(buckets[Durations::BUCKETS - 1].contains("le=\"+Inf\""));
+        assert!(buckets[27].contains("le=\"+Inf\""));
         assert!(text.contains("dupescan_item_duration_seconds_count{kind=\"hash\"} 0\n"));
     }
 

@@ -5,12 +5,11 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::catalog::ScanCounters;
+use crate::model::{MetricsSnapshot, Outcome, Stage};
 use crate::report::encode::write_value;
 use crate::report::format::Format;
 use crate::report::rows::{Align, table};
 use crate::report::text::{counted, grouped, human_size};
-use crate::scan::{MetricsSnapshot, Outcome};
 
 /// The statistics of one run.
 #[derive(Debug, Serialize)]
@@ -41,14 +40,13 @@ struct StageStats {
 }
 
 /// Writes the statistics of a run.
-pub(crate) fn print(
+pub(crate) fn write(
     format: Format,
     outcome: &Outcome,
-    counters: &ScanCounters,
     metrics: &MetricsSnapshot,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let stats = Stats::new(outcome, counters, metrics);
+    let stats = Stats::new(outcome, metrics);
     match format {
         Format::Json => {
             write_value(out, &stats)?;
@@ -59,37 +57,28 @@ pub(crate) fn print(
 }
 
 impl Stats {
-    fn new(outcome: &Outcome, counters: &ScanCounters, metrics: &MetricsSnapshot) -> Self {
-        let elapsed = outcome.elapsed;
-        let stage = |&(stage, time): &(crate::model::Stage, Duration)| {
-            use crate::model::Stage;
-            let (files, bytes) = match stage {
-                Stage::List => (counters.files, 0),
-                Stage::Probe => (metrics.files_probed, 0),
-                Stage::Hash => (metrics.files_hashed, metrics.bytes_hashed),
-                Stage::Settle => (0, 0),
-            };
-            StageStats {
-                stage: stage.name(),
-                seconds: time.as_secs_f64(),
-                files,
-                files_per_second: rate(files, time),
-                bytes,
-                megabytes_per_second: rate(bytes, time) / 1e6,
-            }
-        };
+    fn new(outcome: &Outcome, metrics: &MetricsSnapshot) -> Self {
+        let Outcome {
+            elapsed,
+            counters,
+            timing,
+            ..
+        } = outcome;
         let touched = counters.added + counters.changed + counters.restored;
+        let stages = timing.stages.iter();
         Self {
             schema: 1,
             seconds: elapsed.as_secs_f64(),
-            stages: outcome.timing.stages().iter().map(stage).collect(),
+            stages: stages
+                .map(|(stage, time)| StageStats::new(*stage, *time, outcome, metrics))
+                .collect(),
             files: counters.files,
             files_unchanged: counters.files.saturating_sub(touched),
             bytes_on_disk: counters.bytes,
             bytes_read: counters.bytes_read,
-            query_seconds: outcome.timing.queries.as_secs_f64(),
-            writer_seconds: outcome.timing.writer.as_secs_f64(),
-            writer_utilisation: share(outcome.timing.writer, elapsed),
+            query_seconds: timing.queries.as_secs_f64(),
+            writer_seconds: timing.writer.as_secs_f64(),
+            writer_utilisation: share(timing.writer, *elapsed),
             worker_utilisation: metrics.utilisation,
         }
     }
@@ -124,6 +113,23 @@ impl Stats {
 }
 
 impl StageStats {
+    fn new(stage: Stage, time: Duration, outcome: &Outcome, metrics: &MetricsSnapshot) -> Self {
+        let (files, bytes) = match stage {
+            Stage::List => (outcome.counters.files, 0),
+            Stage::Probe => (metrics.files_probed, 0),
+            Stage::Hash => (metrics.files_hashed, metrics.bytes_hashed),
+            Stage::Settle => (0, 0),
+        };
+        Self {
+            stage: stage.name(),
+            seconds: time.as_secs_f64(),
+            files,
+            files_per_second: rate(files, time),
+            bytes,
+            megabytes_per_second: rate(bytes, time) / 1e6,
+        }
+    }
+
     fn row(&self) -> Vec<String> {
         let unless_zero = |number: f64| match number {
             0.0 => String::new(),

@@ -3,68 +3,44 @@
 
 use std::io::{self, Write};
 
-use crate::catalog::{CatalogError, ReadOnly, ScanCounters};
-use crate::cli::{Context, Exit};
-use crate::model::{Summary, TopGroup};
+use crate::model::{GROUPS_FOR_FOLDERS, Outcome, ScanCounters, Summary, TopGroup, escape};
 use crate::report::rows::{Align, table};
 use crate::report::text;
 use crate::report::text::{counted, grouped, human_size};
-use crate::scan::{GROUPS_FOR_FOLDERS, Outcome};
 
-/// Prints the summary and says how the program ends.
-pub(crate) fn print(
-    context: &Context,
-    outcome: &Outcome,
-    out: &mut impl Write,
-) -> anyhow::Result<Exit> {
-    let counters = counters(outcome);
-    if !context.quiet {
-        scanned(outcome, &counters, out)?;
-        if let Some(summary) = &outcome.summary {
-            let setting = Setting::of(&context.catalog()?, summary)?;
-            duplicates(context, summary, &setting, counters.bytes, out)?;
-        }
-    }
-    troubles(context, outcome, out)?;
-    Ok(exit(outcome))
-}
-
-/// What all scans of a run counted together.
-pub(crate) fn counters(outcome: &Outcome) -> ScanCounters {
-    let scans = outcome.scans.iter();
-    scans.fold(ScanCounters::default(), |sum, scan| {
-        sum.plus(&scan.counters)
-    })
+/// Where a summary is shown.
+pub(crate) struct SummaryStyle<'a> {
+    /// Columns of the terminal, if it is one.
+    pub(crate) width: Option<u16>,
+    /// The command line that runs a command on this catalog.
+    pub(crate) command: &'a dyn Fn(&str) -> String,
 }
 
 /// What the catalog says about the duplicates as a whole.
-struct Setting {
+pub(crate) struct Setting {
     /// Bytes of all files.
-    bytes: u64,
+    pub(crate) bytes: u64,
     /// Whether `folders` is likely to find something: some folder holds only
     /// copies, or there are more groups than the folder sums looked at. A
     /// definite answer would cost more than the rest of the summary.
-    has_whole_folders: bool,
+    pub(crate) has_whole_folders: bool,
+}
+
+/// Writes what was scanned, and which files are duplicates where that is known.
+pub(crate) fn write(
+    outcome: &Outcome,
+    setting: Option<&Setting>,
+    style: &SummaryStyle<'_>,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    scanned(outcome, &outcome.counters, out)?;
+    if let (Some(summary), Some(setting)) = (&outcome.summary, setting) {
+        duplicates(style, summary, setting, outcome.counters.bytes, out)?;
+    }
+    Ok(())
 }
 
 impl Setting {
-    fn of(catalog: &ReadOnly, summary: &Summary) -> Result<Self, CatalogError> {
-        let bytes = catalog.roots()?.iter().map(|root| root.bytes).sum();
-        let mut has_whole_folders = summary.totals.groups > GROUPS_FOR_FOLDERS;
-        for folder in &summary.folders {
-            if has_whole_folders {
-                break;
-            }
-            if let Some(id) = catalog.folder_at(&folder.path)? {
-                has_whole_folders = catalog.content_files_of(id)? == folder.copies;
-            }
-        }
-        Ok(Self {
-            bytes,
-            has_whole_folders,
-        })
-    }
-
     /// The share of duplicates in everything.
     fn share(&self, duplicate: u64, scanned: u64) -> String {
         let percent = u128::from(duplicate) * 100 / u128::from(self.bytes.max(1));
@@ -76,18 +52,6 @@ impl Setting {
             true => format!("{share} of everything scanned"),
             false => format!("{share} of the {} in the catalog", human_size(self.bytes)),
         }
-    }
-}
-
-fn exit(outcome: &Outcome) -> Exit {
-    if outcome.interrupted {
-        Exit::Interrupted
-    } else if !outcome.findings.offline.is_empty() || !outcome.findings.given_up.is_empty() {
-        Exit::CouldNot
-    } else if outcome.findings.faults > 0 {
-        Exit::Findings
-    } else {
-        Exit::Done
     }
 }
 
@@ -146,7 +110,7 @@ fn scanned(outcome: &Outcome, counters: &ScanCounters, out: &mut impl Write) -> 
 }
 
 fn duplicates(
-    context: &Context,
+    style: &SummaryStyle<'_>,
     summary: &Summary,
     setting: &Setting,
     scanned: u64,
@@ -172,13 +136,13 @@ fn duplicates(
         ];
         writeln!(out)?;
         let rows = summary.groups.iter().map(row);
-        write!(out, "{}", table(&columns, rows, context.width()))?;
+        write!(out, "{}", table(&columns, rows, style.width))?;
         writeln!(out)?;
-        folders(context, summary, out)?;
-        writeln!(out, "All groups: {}", context.command("report"))?;
+        folders(style, summary, out)?;
+        writeln!(out, "All groups: {}", (style.command)("report"))?;
     }
     if setting.has_whole_folders {
-        let command = context.command("folders");
+        let command = (style.command)("folders");
         writeln!(out, "Duplicate folders: {command}")?;
     }
     Ok(())
@@ -186,7 +150,7 @@ fn duplicates(
 
 /// The folders with the most reclaimable space, if the first copy of each
 /// group is kept.
-fn folders(context: &Context, summary: &Summary, out: &mut impl Write) -> io::Result<()> {
+fn folders(style: &SummaryStyle<'_>, summary: &Summary, out: &mut impl Write) -> io::Result<()> {
     let heading = if summary.totals.groups > GROUPS_FOR_FOLDERS {
         "FOLDER (top 1,000 groups only)"
     } else {
@@ -201,10 +165,10 @@ fn folders(context: &Context, summary: &Summary, out: &mut impl Write) -> io::Re
         vec![
             human_size(folder.reclaimable),
             grouped(folder.copies),
-            crate::model::escape(&folder.path),
+            escape(&folder.path),
         ]
     });
-    write!(out, "{}", table(&columns, rows, context.width()))?;
+    write!(out, "{}", table(&columns, rows, style.width))?;
     writeln!(out)
 }
 
@@ -213,17 +177,22 @@ fn row(group: &TopGroup) -> Vec<String> {
         human_size(group.reclaimable()),
         grouped(group.copies),
         human_size(group.size),
-        crate::model::escape(&group.path),
+        escape(&group.path),
     ]
 }
 
-fn troubles(context: &Context, outcome: &Outcome, out: &mut impl Write) -> io::Result<()> {
+/// Writes what went wrong or is left to do.
+pub(crate) fn write_faults(
+    style: &SummaryStyle<'_>,
+    outcome: &Outcome,
+    out: &mut impl Write,
+) -> io::Result<()> {
     let findings = &outcome.findings;
     for path in &findings.offline {
         writeln!(
             out,
             "{} is offline: the filesystem mounted there is gone; nothing was marked as deleted",
-            crate::model::escape(path)
+            escape(path)
         )?;
     }
     for (_, path, fault) in &findings.given_up {
@@ -231,8 +200,8 @@ fn troubles(context: &Context, outcome: &Outcome, out: &mut impl Write) -> io::R
             out,
             "The device of {} keeps failing ({fault}); its scan was stopped, and nothing was \
              marked as deleted. Resume with: {}",
-            crate::model::escape(path),
-            context.command("resume")
+            escape(path),
+            (style.command)("resume")
         )?;
     }
     if findings.faults > 0 {
@@ -240,7 +209,7 @@ fn troubles(context: &Context, outcome: &Outcome, out: &mut impl Write) -> io::R
             out,
             "{} failed; list them with: {}",
             counted(findings.faults, "path", "paths"),
-            context.command("errors")
+            (style.command)("errors")
         )?;
     }
     if findings.abandoned > 0 {
@@ -251,13 +220,13 @@ fn troubles(context: &Context, outcome: &Outcome, out: &mut impl Write) -> io::R
         )?;
     }
     for error in &findings.worker_errors {
-        writeln!(out, "  {}", crate::model::escape(error))?;
+        writeln!(out, "  {}", escape(error))?;
     }
     if outcome.interrupted {
         writeln!(
             out,
             "Interrupted; progress is saved. Resume with: {}",
-            context.command("resume")
+            (style.command)("resume")
         )?;
     }
     Ok(())

@@ -17,15 +17,15 @@ use crate::catalog::{
     NO_SCAN, RootRow, WorkName, Writer, WriterHandle,
 };
 use crate::model::{
-    Algorithm, Digest, FileState, FolderId, IoMode, Limits, ListingOptions, Probe, ScanOptions,
-    Timestamp, now_ns,
+    Algorithm, Digest, FileState, Findings, FolderId, IoMode, Limits, ListingOptions, Probe,
+    ScanOptions, Timestamp, now_ns,
 };
 use crate::platform::{Links, VolumeTable, lower_priority};
 use crate::pool::Shutdown;
 use crate::scan::access::{OpenRoot, OpenRoots};
 use crate::scan::context::Shared;
 use crate::scan::devices::{Disks, Throttle};
-use crate::scan::engine::{Engine, Findings, Item, ItemReport, Source, StageEnd};
+use crate::scan::engine::{Engine, Item, ItemReport, Source, StageEnd};
 use crate::scan::error::ScanError;
 use crate::scan::list::Scope;
 use crate::scan::observe::{Metrics, Notice};
@@ -317,7 +317,7 @@ impl<'a> AuditSource<'a> {
     fn count(&self, audited: &Audited) {
         self.metrics.files_audited.add(1);
         match audited.verdict {
-            AuditVerdict::Rotten(_) => self.metrics.files_rotten.add(1),
+            AuditVerdict::Rotten(_) => self.metrics.files_corrupted.add(1),
             // Mostly seen before reading: there is nothing left to read of it.
             AuditVerdict::Changed | AuditVerdict::Gone => {
                 self.metrics.bytes_hashed.add(audited.state.size);

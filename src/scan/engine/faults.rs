@@ -196,14 +196,14 @@ impl Engine {
     }
 
     pub(crate) fn panicked(&mut self, work: &Work, message: &str) -> Result<(), ScanError> {
-        self.findings.panics += 1;
+        self.panics += 1;
         let scan = self.scan_of(&work.item);
         for place in work.item.places() {
             let fault = Fault::internal(message);
             self.record_in(scan, place, fault, work.failed + 1, Timestamp::now())?;
         }
-        if self.findings.panics >= self.limits.fatal_errors {
-            return Err(ScanError::TooManyPanics(self.findings.panics));
+        if self.panics >= self.limits.fatal_errors {
+            return Err(ScanError::TooManyPanics(self.panics));
         }
         Ok(())
     }

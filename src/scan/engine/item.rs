@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::catalog::{AuditCopy, CatalogError, HashClass, Signature, WorkCopy, WorkName};
-use crate::model::{Fault, FileState, FolderId, RootId, ScanId, Timestamp, VolumeId};
+use crate::model::{Fault, FileState, FolderId, ItemKind, RootId, ScanId, Timestamp, VolumeId};
 use crate::scan::audit::Audited;
 use crate::scan::list::IgnoreChain;
-use crate::scan::observe::ItemKind;
 
 /// One unit of work, with its history.
 #[derive(Debug, Clone)]

@@ -15,14 +15,13 @@ pub(crate) use item::{
 pub(crate) use sources::{DeferredSource, ListSource, ProbeSource, Seeds};
 
 use std::collections::HashSet;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, TryRecvError, after, bounded, never, select};
 
 use crate::catalog::{CatalogError, WorkName, WriterHandle};
-use crate::model::{Fault, Limits, ScanId, VolumeId};
+use crate::model::{Findings, Limits, ScanId};
 use crate::pool::{Done, Pool, PoolOptions, Refused, Shutdown};
 use crate::scan::context::Shared;
 use crate::scan::devices::Breakers;
@@ -72,32 +71,13 @@ pub(crate) enum StageEnd {
     Interrupted,
 }
 
-/// What went wrong or was left out, over a whole run.
+/// What a pass left undone.
 #[derive(Debug, Default)]
-pub struct Findings {
-    /// Paths that became dead letters.
-    pub faults: u64,
-    /// Names that were gone when their turn came.
-    pub vanished: u64,
-    /// Files that were not in the state the catalog held; emptied per pass.
-    pub changed: Vec<WorkName>,
-    /// Folders left out because of their filesystem: path and type.
-    pub skipped: Vec<(PathBuf, String)>,
-    /// Mount points on which nothing is mounted any more.
-    pub offline: Vec<PathBuf>,
-    /// Devices that were given up: a path on them, and its fault.
-    pub given_up: Vec<(VolumeId, PathBuf, Fault)>,
-    /// Whether work was left undone because its device kept failing; reset
-    /// per pass.
+pub(crate) struct Undone {
+    /// Files that were not in the state the catalog held.
+    pub(crate) changed: Vec<WorkName>,
+    /// Whether work was held because its device kept failing.
     pub(crate) is_held: bool,
-    /// Scans whose listing was left undone for the same reason.
-    pub(crate) held_scans: HashSet<ScanId>,
-    /// Items that panicked.
-    panics: u32,
-    /// Workers that were left behind.
-    pub abandoned: usize,
-    /// What the pool said about panics and abandoned workers.
-    pub worker_errors: Vec<String>,
 }
 
 /// The pool and everything the loop needs.
@@ -123,8 +103,14 @@ pub(crate) struct Engine {
     was_fed: bool,
     /// Items whose stall was warned of.
     warned: HashSet<u64>,
+    /// Items that panicked.
+    panics: u32,
     /// What was found so far.
-    pub findings: Findings,
+    pub(crate) findings: Findings,
+    /// What this pass left undone.
+    pub(crate) undone: Undone,
+    /// Scans whose listing was held because their device kept failing.
+    pub(crate) held_scans: HashSet<ScanId>,
 }
 
 impl Engine {
@@ -166,7 +152,10 @@ impl Engine {
             in_flight: 0,
             was_fed: false,
             warned: HashSet::new(),
+            panics: 0,
             findings: Findings::default(),
+            undone: Undone::default(),
+            held_scans: HashSet::new(),
         })
     }
 
@@ -262,9 +251,9 @@ impl Engine {
 
     /// Leaves an item pending in the catalog.
     fn hold(&mut self, work: &Work, source: &mut dyn Source) {
-        self.findings.is_held = true;
+        self.undone.is_held = true;
         if let Item::List(item) = &work.item {
-            self.findings.held_scans.insert(item.scan);
+            self.held_scans.insert(item.scan);
         }
         source.held();
     }
@@ -317,8 +306,7 @@ impl Engine {
         }
         source.accept(&mut report);
         self.note_successes(&work, &report);
-        self.findings.vanished += report.vanished;
-        self.findings.changed.append(&mut report.changed);
+        self.undone.changed.append(&mut report.changed);
         remember(&mut self.findings.skipped, report.skipped);
         remember(&mut self.findings.offline, report.offline);
         for failure in report.failures {

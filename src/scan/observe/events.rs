@@ -10,9 +10,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::catalog::ScanRow;
-use crate::model::{Fault, ScanId, Stage, VolumeId, escape};
+use crate::model::{Fault, Findings, ScanId, Stage, VolumeId, escape};
 use crate::pool::{Abandoned, Stalled, WorkItem};
-use crate::scan::engine::{Findings, StageEnd};
+use crate::scan::engine::StageEnd;
 use crate::scan::error::ScanError;
 
 /// A path in an event: text that no terminal obeys, and the exact bytes where

@@ -1,11 +1,9 @@
-//! What a scan tells while it runs: counters, events, notices, timing.
+//! What a scan tells while it runs: counters, events, notices.
 
-pub(super) mod counters;
+mod counters;
 pub(crate) mod events;
 mod notice;
-mod timing;
 
-pub use counters::{ItemKind, Metrics, MetricsSnapshot};
+pub use counters::Metrics;
 pub(crate) use events::LogPath;
 pub use notice::Notice;
-pub use timing::Timing;
