@@ -5,14 +5,14 @@
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rayon::prelude::*;
 
+use super::roots::{OpenRoot, OpenRoots, open_online};
 use crate::catalog::RootRow;
 use crate::model::{CopyEntry, FileState, Group};
-use crate::platform::{Dir, EntryKind, FileId, Links, OpenFile, Stat, VolumeTable};
-use crate::scan::online_state;
+use crate::platform::{Dir, EntryKind, FileId, Links, OpenFile, Stat};
 
 /// How a file is now, compared with the state it was scanned in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,33 +29,13 @@ pub(crate) enum Look {
     Failed(String),
 }
 
-/// What is needed to look at files again.
-pub(crate) struct Checker {
-    roots: Vec<Root>,
-}
-
-struct Root {
-    path: PathBuf,
-    links: Links,
-    /// `None` if the root is offline: nothing in it can be checked.
-    dir: Option<Dir>,
-}
+/// Looks at catalogued files through the roots that are online. Nothing in any
+/// other root is as it was.
+pub(crate) struct Checker(OpenRoots);
 
 impl Checker {
     pub(crate) fn new(roots: Vec<RootRow>) -> Self {
-        let volumes = VolumeTable::new();
-        let roots = roots.into_iter().map(|root| Root {
-            dir: online_state(&root, &volumes).ok().map(|(dir, _)| dir),
-            links: if root.follow {
-                Links::Follow
-            } else {
-                Links::Refuse
-            },
-            path: root.path,
-        });
-        Self {
-            roots: roots.collect(),
-        }
+        Self(open_online(roots, |_, _| ()))
     }
 
     /// The group with only those names that are still as they were scanned.
@@ -127,13 +107,12 @@ impl Checker {
     pub(crate) fn open_folder(&self, path: &Path) -> io::Result<Dir> {
         let root = self.root_of(path).ok_or_else(gone)?;
         let below = path.strip_prefix(&root.path).map_err(|_| gone())?;
-        let dir = root.dir.as_ref().ok_or_else(gone)?;
-        dir.open_beneath(below, root.links)
+        root.dir.open_beneath(below, root.links)
     }
 
     /// Whether the root of a path is online, by the rules of scans.
     pub(crate) fn is_online(&self, path: &Path) -> bool {
-        self.root_of(path).is_some_and(|root| root.dir.is_some())
+        self.root_of(path).is_some()
     }
 
     /// The state of a catalogued file now.
@@ -151,8 +130,8 @@ impl Checker {
         Ok((self.open_folder(parent)?, name, root.links))
     }
 
-    fn root_of(&self, path: &Path) -> Option<&Root> {
-        self.roots.iter().find(|root| path.starts_with(&root.path))
+    fn root_of(&self, path: &Path) -> Option<&OpenRoot> {
+        self.0.values().find(|root| path.starts_with(&root.path))
     }
 }
 

@@ -1,62 +1,112 @@
-//! Reading single open files outside a scan: their digest, their probe, and
-//! whether two are the same. A file that changes under the reader gives no
-//! answer.
+//! Reading open files: in chunks, as a sample, and compared with each other. A
+//! file that changes under the reader gives no answer.
 
 use std::io;
 
+use super::state::is_unchanged;
 use crate::hash::{Hasher, probe};
-use crate::model::sampling::{is_short, sample_length};
+use crate::model::sampling::{is_short, sample_length, stretches};
 use crate::model::{Algorithm, Digest, Probe};
 use crate::platform::{AlignedBuffer, OpenFile};
-use crate::scan::{CHUNK, is_same, read_sample};
 
-/// The digest of a file; `None` when it changed meanwhile.
-pub fn digest_of(file: &OpenFile, algorithm: Algorithm) -> io::Result<Option<Digest>> {
+/// Bytes read from a file at a time. Larger chunks are not faster, not even for
+/// BLAKE3.
+pub(crate) const CHUNK: usize = 64 * 1024;
+
+/// The chunks from an offset to the end of a file, each as offset and length.
+/// Further ones begin at multiples of [`CHUNK`]: what an earlier run saved may
+/// end anywhere.
+pub(crate) fn chunks(start: u64, size: u64) -> impl Iterator<Item = (u64, usize)> {
+    let chunk = CHUNK as u64;
+    let mut offset = start;
+    std::iter::from_fn(move || {
+        let length = (chunk - offset % chunk).min(size.checked_sub(offset)?);
+        offset += length;
+        let length = usize::try_from(length).unwrap_or(CHUNK);
+        (length > 0).then(|| (offset - length as u64, length))
+    })
+}
+
+/// The digest of a file whose chunks are read by `read`, which says how many
+/// bytes there were; `None` when the file changed meanwhile.
+pub(crate) fn digest_with(
+    file: &OpenFile,
+    algorithm: Algorithm,
+    buffer: &mut AlignedBuffer,
+    mut read: impl FnMut(&mut [u8], u64) -> io::Result<usize>,
+) -> io::Result<Option<Digest>> {
     file.advise_sequential();
     let mut hasher = Hasher::new(algorithm);
-    let mut buffer = AlignedBuffer::new(CHUNK);
-    let mut offset = 0;
-    loop {
-        let length = file.read_at(&mut buffer, offset)?;
-        hasher.update(&buffer[..length]);
-        offset += length as u64;
-        if length < buffer.len() {
-            break;
+    for (offset, length) in chunks(0, file.opened_as().meta.size) {
+        let chunk = &mut buffer[..length];
+        if read(chunk, offset)? < length {
+            return Ok(None);
         }
+        hasher.update(chunk);
     }
-    let is_whole = offset == file.opened_as().meta.size && is_same(file.opened_as(), &file.stat()?);
-    Ok(is_whole.then(|| hasher.finish()))
+    Ok(is_unchanged(file)?.then(|| hasher.finish()))
+}
+
+/// The digest of a file; `None` when it changed meanwhile.
+pub(crate) fn digest_of(file: &OpenFile, algorithm: Algorithm) -> io::Result<Option<Digest>> {
+    // A file of a pseudo filesystem may hold more than its size says.
+    if file.read_at(&mut [0], file.opened_as().meta.size)? > 0 {
+        return Ok(None);
+    }
+    let mut buffer = AlignedBuffer::new(CHUNK);
+    digest_with(file, algorithm, &mut buffer, |chunk, offset| {
+        file.read_at(chunk, offset)
+    })
+}
+
+/// Reads what a sample needs with `read`, as [`digest_with`] does; `false` when
+/// the file became shorter.
+pub(crate) fn read_sample(
+    file: &OpenFile,
+    buffer: &mut [u8],
+    mut read: impl FnMut(&mut [u8], u64) -> io::Result<usize>,
+) -> io::Result<bool> {
+    let [(_, head), (tail_at, tail)] = stretches(file.opened_as().meta.size);
+    let (first, second) = buffer[..head + tail].split_at_mut(head);
+    if tail > 0 {
+        file.advise_random();
+    }
+    Ok(read(first, 0)? == head && (tail == 0 || read(second, tail_at)? == tail))
 }
 
 /// The probe of a file; `None` for one too short to have a probe.
-pub fn probe_of(file: &OpenFile) -> io::Result<Option<Probe>> {
+pub(crate) fn probe_of(file: &OpenFile) -> io::Result<Option<Probe>> {
     let size = file.opened_as().meta.size;
     if is_short(size) {
         return Ok(None);
     }
-    let mut buffer = AlignedBuffer::new(sample_length(size));
-    read_sample(file, size, &mut buffer)?;
-    Ok(Some(probe(size, &buffer[..sample_length(size)])))
+    let length = sample_length(size);
+    let mut buffer = AlignedBuffer::new(length);
+    read_sample(file, &mut buffer, |chunk, offset| {
+        file.read_at(chunk, offset)
+    })?;
+    Ok(Some(probe(size, &buffer[..length])))
 }
 
 /// Whether two files hold the same bytes; `None` when one changed meanwhile.
-pub fn are_equal(one: &OpenFile, other: &OpenFile) -> io::Result<Option<bool>> {
-    let mut buffers = [AlignedBuffer::new(CHUNK), AlignedBuffer::new(CHUNK)];
-    let mut offset = 0;
-    let is_equal = loop {
-        let [a, b] = &mut buffers;
-        let (here, there) = (one.read_at(a, offset)?, other.read_at(b, offset)?);
-        if a[..here] != b[..there] {
-            break false;
+pub(crate) fn are_equal(one: &OpenFile, other: &OpenFile) -> io::Result<Option<bool>> {
+    let size = one.opened_as().meta.size;
+    let is_equal = size == other.opened_as().meta.size && have_equal_chunks(one, other, size)?;
+    Ok((is_unchanged(one)? && is_unchanged(other)?).then_some(is_equal))
+}
+
+fn have_equal_chunks(one: &OpenFile, other: &OpenFile, size: u64) -> io::Result<bool> {
+    let [mut here, mut there] = [AlignedBuffer::new(CHUNK), AlignedBuffer::new(CHUNK)];
+    for (offset, length) in chunks(0, size) {
+        let (here, there) = (&mut here[..length], &mut there[..length]);
+        if one.read_at(here, offset)? < length || other.read_at(there, offset)? < length {
+            return Ok(false);
         }
-        offset += here as u64;
-        if here < CHUNK {
-            break true;
+        if here != there {
+            return Ok(false);
         }
-    };
-    let is_still =
-        is_same(one.opened_as(), &one.stat()?) && is_same(other.opened_as(), &other.stat()?);
-    Ok(is_still.then_some(is_equal))
+    }
+    Ok(true)
 }
 
 #[cfg(test)]
@@ -106,5 +156,22 @@ mod tests {
         fs::write(folder.path().join("one"), "after!").unwrap();
         assert_eq!(digest_of(&one, Algorithm::Blake3).unwrap(), None);
         assert_eq!(are_equal(&one, &other).unwrap(), None);
+    }
+
+    #[test]
+    fn chunks_follow_each_other_to_the_end_wherever_the_first_begins() {
+        let chunk = CHUNK as u64;
+        for size in [1, chunk - 1, chunk, chunk + 1, 5 * chunk + 77] {
+            for start in [0, 64, chunk - 64, chunk, chunk + 128] {
+                let mut end = start;
+                for (offset, length) in chunks(start, size) {
+                    assert_eq!(offset, end);
+                    assert!((1..=CHUNK).contains(&length), "{offset} of {size}");
+                    end += length as u64;
+                    assert!(end == size || end % chunk == 0, "{offset} of {size}");
+                }
+                assert_eq!(end, size.max(start));
+            }
+        }
     }
 }

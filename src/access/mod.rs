@@ -1,8 +1,15 @@
-//! Opening roots and files in a known state, and reading them. For everything
-//! that reads files outside or inside a scan.
+//! Opening roots and files in a known state, looking at what they are now, and
+//! reading them: for scans, audits and every command that opens files.
 
 mod check;
-pub mod content;
+pub(crate) mod content;
+mod opener;
+mod roots;
+mod state;
 
 pub(crate) use check::{Checker, Look};
-pub use content::probe_of;
+pub(crate) use opener::{OpenError, Opener, folder_fault};
+pub(crate) use roots::{
+    OpenRoot, OpenRoots, empty_reason, join, moved_reason, online_state, open_online, volume_row,
+};
+pub(crate) use state::{is_racy, is_unchanged};

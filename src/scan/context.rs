@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::access::OpenRoots;
 use super::devices::{Disks, Throttle};
 use super::list::Scope;
 use super::observe::Metrics;
 use super::read::{Probed, Sizes};
-use crate::catalog::{CatalogError, VolumeRow, WriterHandle};
+use crate::access::{OpenRoots, Opener, volume_row};
+use crate::catalog::{CatalogError, WorkName, WriterHandle};
 use crate::model::{Algorithm, ListingOptions, ScanId, VolumeId};
 use crate::platform::{Dir, FileId, Stat, Volume, VolumeTable};
 
@@ -24,7 +24,7 @@ pub(crate) struct Shared {
     /// What the run counts.
     pub metrics: Arc<Metrics>,
     /// The roots that can be read.
-    pub roots: OpenRoots,
+    pub roots: Arc<OpenRoots>,
     /// The compiled name filters.
     pub scope: Scope,
     /// The other options about what is listed.
@@ -87,6 +87,20 @@ impl Shared {
         Ok(Ok((volume, id)))
     }
 
+    /// Whether a name's folder still lies on `volume`. Where a disk is no longer
+    /// mounted, the folder below the mount says nothing about its files.
+    pub(crate) fn lies_on(
+        &self,
+        opener: &mut Opener,
+        name: &WorkName,
+        volume: VolumeId,
+    ) -> Result<bool, CatalogError> {
+        let Some((dir, stat)) = opener.folder_of(name)? else {
+            return Ok(false);
+        };
+        Ok(self.volume(&dir, &stat)?.is_ok_and(|(_, id)| id == volume))
+    }
+
     /// Whether this is the first visit to a folder; always, unless links are
     /// followed.
     pub(crate) fn is_first_visit(&self, folder: FileId) -> bool {
@@ -115,14 +129,5 @@ impl Shared {
     /// A number that no other comparison has.
     pub(crate) fn comparison(&self) -> i64 {
         self.next_comparison.fetch_add(1, Ordering::Relaxed)
-    }
-}
-
-/// A volume as the catalog stores it.
-pub(crate) fn volume_row(volume: &Volume) -> VolumeRow {
-    VolumeRow {
-        identity: volume.identity.clone(),
-        fstype: volume.fstype.to_owned(),
-        stable_inodes: volume.stable_inodes,
     }
 }

@@ -5,7 +5,6 @@ use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use super::access::join;
 use super::context::Shared;
 use super::devices::{Disks, Throttle};
 use super::engine::{
@@ -17,6 +16,7 @@ use super::observe::{Metrics, Notice, events};
 use super::plan::{Plan, open_roots};
 use super::read::{Classes, HashSource, Probed, Sizes};
 use super::summary::summarise;
+use crate::access::join;
 use crate::catalog::{
     Candidates, CatalogError, Exclusive, FolderPaths, Pause, ReadOnly, Record, ScanRow, Selection,
     Settled, WorkCopy, Writer, WriterHandle, own_files,
@@ -63,7 +63,7 @@ pub fn run(
         catalog: path.clone(),
         writer: writer.handle(),
         metrics: Arc::clone(metrics),
-        roots,
+        roots: Arc::new(roots),
         scope: Scope::new(&plan.options.listing)
             .map_err(|(glob, reason)| ScanError::BadGlob { glob, reason })?,
         listing: plan.options.listing.clone(),

@@ -4,7 +4,6 @@
 
 mod reading;
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Mutex};
@@ -12,6 +11,7 @@ use std::time::{Duration, Instant};
 
 pub(crate) use reading::audit_batch;
 
+use crate::access::{OpenRoots, open_online};
 use crate::catalog::{
     AuditFinding, AuditId, AuditList, AuditNote, AuditScope, CatalogError, Exclusive, FileFilter,
     NO_SCAN, RootRow, WorkName, Writer, WriterHandle,
@@ -20,16 +20,14 @@ use crate::model::{
     Algorithm, Digest, FileState, Findings, FolderId, IoMode, Limits, ListingOptions, Probe,
     ScanOptions, Timestamp, now_ns,
 };
-use crate::platform::{Links, VolumeTable, lower_priority};
+use crate::platform::{VolumeTable, lower_priority};
 use crate::pool::Shutdown;
-use crate::scan::access::{OpenRoot, OpenRoots};
 use crate::scan::context::Shared;
 use crate::scan::devices::{Disks, Throttle};
 use crate::scan::engine::{Engine, Item, ItemReport, Source, StageEnd};
 use crate::scan::error::ScanError;
 use crate::scan::list::Scope;
 use crate::scan::observe::{Metrics, Notice};
-use crate::scan::plan::online_state;
 
 /// Files in one work item, unless they are large.
 const BATCH_FILES: usize = 32;
@@ -206,7 +204,7 @@ fn surroundings(
         catalog,
         writer: writer.handle(),
         metrics: Arc::default(),
-        roots,
+        roots: Arc::new(roots),
         scope: Scope::new(&listing)
             .map_err(|(glob, reason)| ScanError::BadGlob { glob, reason })?,
         listing,
@@ -235,36 +233,10 @@ fn open_roots(
     place: &Path,
     notify: &mut dyn FnMut(Notice),
 ) -> Result<OpenRoots, ScanError> {
-    let volumes = VolumeTable::new();
-    let mut open = HashMap::new();
     let is_near = |root: &RootRow| root.path.starts_with(place) || place.starts_with(&root.path);
-    for root in catalog.roots()?.into_iter().filter(is_near) {
-        let opened = online_state(&root, &volumes).and_then(|(dir, _)| {
-            let dev = dir.stat().map_err(|error| error.to_string())?.dev;
-            Ok((dir, dev))
-        });
-        match opened {
-            Ok((dir, dev)) => {
-                let links = if root.follow {
-                    Links::Follow
-                } else {
-                    Links::Refuse
-                };
-                let path = root.path;
-                open.insert(
-                    root.id,
-                    OpenRoot {
-                        dir,
-                        path,
-                        links,
-                        dev,
-                    },
-                );
-            }
-            Err(reason) => notify(Notice::AuditOffline(root.path, reason)),
-        }
-    }
-    Ok(Arc::new(open))
+    let roots = catalog.roots()?.into_iter().filter(is_near);
+    let tell = |path, reason| notify(Notice::AuditOffline(path, reason));
+    Ok(open_online(roots, tell))
 }
 
 /// Feeds the pool, and passes on what comes back.

@@ -4,20 +4,19 @@
 use std::io;
 
 use super::{AuditVerdict, Audited};
-use crate::access::probe_of;
-use crate::catalog::{AuditCopy, WorkCopy};
-use crate::hash::Hasher;
+use crate::access::content::{digest_with, probe_of};
+use crate::access::{Opener, is_racy, is_unchanged};
+use crate::catalog::AuditCopy;
 use crate::model::{Digest, Fault, Step, now_ns};
 use crate::platform::{AlignedBuffer, OpenFile};
 use crate::pool::WorkerContext;
-use crate::scan::access::{Access, is_racy, is_same};
 use crate::scan::context::Shared;
 use crate::scan::engine::{Item, ItemReport};
-use crate::scan::read::{Buffers, CHUNK, Opened, open_in_state, push_failure};
+use crate::scan::read::{Buffers, Opened, open_in_state, push_failure};
 
 /// Reads the copies one after the other; stops early on shutdown.
 pub(crate) fn audit_batch(
-    access: &mut Access,
+    access: &mut Opener,
     shared: &Shared,
     copies: &[AuditCopy],
     buffers: &mut Buffers,
@@ -41,7 +40,7 @@ pub(crate) fn audit_batch(
 }
 
 fn audit_copy(
-    access: &mut Access,
+    access: &mut Opener,
     shared: &Shared,
     audited: &AuditCopy,
     buffer: &mut AlignedBuffer,
@@ -59,10 +58,10 @@ fn audit_copy(
         Some(Opened { file, .. }) => {
             file.forget_cached();
             racy = is_racy(&copy.state, now_ns());
-            match read(&file, copy, shared, buffer, context) {
-                Ok(Read::Whole(digest)) => judge(audited, &file, digest),
-                Ok(Read::Stopped) => return,
-                Ok(Read::Changed) => Ok(AuditVerdict::Changed),
+            match read(&file, shared, buffer, context) {
+                Ok(Some(digest)) => judge(audited, &file, digest),
+                Ok(None) if context.shutdown().is_stopped() => return,
+                Ok(None) => Ok(AuditVerdict::Changed),
                 Err(error) => Err(error),
             }
         }
@@ -79,46 +78,29 @@ fn audit_copy(
     }
 }
 
-/// How reading a file ended.
-enum Read {
-    Whole(Digest),
-    Changed,
-    Stopped,
-}
-
+/// The digest of the whole file; `None` when it changed, or on a stop.
 fn read(
     file: &OpenFile,
-    copy: &WorkCopy,
     shared: &Shared,
     buffer: &mut AlignedBuffer,
     context: &WorkerContext,
-) -> io::Result<Read> {
-    file.advise_sequential();
-    let mut hasher = Hasher::new(shared.algorithm);
-    let (size, mut offset) = (copy.state.size, 0);
-    while offset < size {
+) -> io::Result<Option<Digest>> {
+    let digest = digest_with(file, shared.algorithm, buffer, |chunk, offset| {
         if context.shutdown().is_stopped() {
-            return Ok(Read::Stopped);
+            return Ok(0);
         }
-        let length = CHUNK.min(usize::try_from(size - offset).unwrap_or(CHUNK));
         if let Some(throttle) = &shared.throttle {
-            throttle.take(length as u64, context.shutdown(), || context.progress(0));
+            throttle.take(chunk.len() as u64, context.shutdown(), || {
+                context.progress(0);
+            });
         }
-        let chunk = &mut buffer[..length];
-        let got = file.read_at(chunk, offset)?;
-        context.progress(got as u64);
-        shared.metrics.bytes_hashed.add(got as u64);
-        if got < length {
-            return Ok(Read::Changed);
-        }
-        hasher.update(chunk);
-        offset += length as u64;
-    }
+        let read = file.read_at(chunk, offset)?;
+        context.progress(read as u64);
+        shared.metrics.bytes_hashed.add(read as u64);
+        Ok(read)
+    })?;
     shared.metrics.files_hashed.add(1);
-    Ok(match is_same(file.opened_as(), &file.stat()?) {
-        true => Read::Whole(hasher.finish()),
-        false => Read::Changed,
-    })
+    Ok(digest)
 }
 
 fn judge(audited: &AuditCopy, file: &OpenFile, digest: Digest) -> io::Result<AuditVerdict> {
@@ -130,7 +112,7 @@ fn judge(audited: &AuditCopy, file: &OpenFile, digest: Digest) -> io::Result<Aud
         None => {
             let probe = probe_of(file)?;
             // Read once more above: it must still be the file that was hashed.
-            match is_same(file.opened_as(), &file.stat()?) {
+            match is_unchanged(file)? {
                 true => AuditVerdict::New(digest, probe),
                 false => AuditVerdict::Changed,
             }
@@ -139,7 +121,7 @@ fn judge(audited: &AuditCopy, file: &OpenFile, digest: Digest) -> io::Result<Aud
 }
 
 fn push(
-    access: &mut Access,
+    access: &mut Opener,
     audited: &AuditCopy,
     verdict: AuditVerdict,
     racy: bool,

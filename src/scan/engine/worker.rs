@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::item::{Item, ItemReport, Work};
+use crate::access::Opener;
 use crate::catalog::{CatalogError, ReadOnly};
 use crate::pool::{WorkItem, WorkerContext};
-use crate::scan::access::Access;
 use crate::scan::audit::audit_batch;
 use crate::scan::context::Shared;
 use crate::scan::devices::{Pace, Turn};
@@ -16,7 +16,7 @@ use crate::scan::read::{Buffers, SampleReader, hash_classes, probe_batch, sift_b
 pub(crate) struct Worker {
     shared: Arc<Shared>,
     retries: u32,
-    access: Result<Access, Option<CatalogError>>,
+    access: Result<Opener, Option<CatalogError>>,
     samples: SampleReader,
     chunks: Buffers,
     /// How long reading chunks takes.
@@ -40,7 +40,7 @@ impl Worker {
     /// A worker with a read connection of its own.
     pub(crate) fn new(shared: Arc<Shared>, retries: u32) -> Self {
         let access = ReadOnly::open(&shared.catalog)
-            .map(|catalog| Access::new(catalog, Arc::clone(&shared.roots)))
+            .map(|catalog| Opener::new(catalog, Arc::clone(&shared.roots)))
             .map_err(Some);
         Self {
             shared,

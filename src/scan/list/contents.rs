@@ -13,6 +13,7 @@ use super::reading::{probed, remember};
 use super::scope::is_ignore_file;
 use super::subfolders::{Subfolder, Subfolders};
 use super::{Folder, Stop, Visit, fault, read_ignores, send, subfolders, visited};
+use crate::access::{Opener, is_racy, join};
 use crate::catalog::{
     CatalogError, FolderListing, KnownFolder, ListingCounts, NameRange, NewFolder, PartListing,
     Record, Signature, Signer,
@@ -22,7 +23,6 @@ use crate::model::{
 };
 use crate::platform::{Entries, RawEntry};
 use crate::pool::WorkerContext;
-use crate::scan::access::{Access, is_racy, join};
 use crate::scan::engine::{Failure, FromParent, ItemReport, ListItem, Origin, Place};
 use crate::scan::read::SampleReader;
 
@@ -32,7 +32,7 @@ const PART: usize = 10_000;
 /// What the parts of a listing have in common.
 pub(crate) struct Parts<'a> {
     pub(crate) visit: &'a Visit<'a>,
-    access: &'a Access,
+    access: &'a Opener,
     pub(crate) path: &'a Path,
     pub(crate) volume: VolumeId,
     /// The device on which inode numbers identify files.
@@ -62,7 +62,7 @@ impl Folder {
     /// Lists the folder and sends what differs from the catalog.
     pub(crate) fn list(
         mut self,
-        access: &Access,
+        access: &Opener,
         visit: &Visit<'_>,
         reader: &mut SampleReader,
         report: &mut ItemReport,

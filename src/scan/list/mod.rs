@@ -15,11 +15,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::access::{Opener, folder_fault, join};
 use crate::catalog::{CatalogError, Record, Signature};
 use crate::model::{Fault, FaultClass, Step};
 use crate::platform::{Dir, Links, Stat};
 use crate::pool::WorkerContext;
-use crate::scan::access::{Access, folder_fault, join};
 use crate::scan::context::Shared;
 use crate::scan::engine::{Failure, Item, ItemReport, ListItem, Origin, Place};
 use crate::scan::read::SampleReader;
@@ -48,7 +48,7 @@ fn fault(step: Step) -> impl Fn(io::Error) -> Stop {
 /// Lists the folder and reports its subfolders. On the last attempt, entries
 /// that cannot be examined are reported one by one instead of failing all.
 pub(crate) fn list(
-    access: &mut Access,
+    access: &mut Opener,
     shared: &Shared,
     item: &ListItem,
     is_last_attempt: bool,
@@ -93,7 +93,7 @@ struct Visit<'a> {
 impl Visit<'_> {
     fn run(
         &self,
-        access: &mut Access,
+        access: &mut Opener,
         reader: &mut SampleReader,
         report: &mut ItemReport,
         path: &mut PathBuf,
@@ -168,7 +168,7 @@ struct Folder {
 
 impl Folder {
     fn open(
-        access: &mut Access,
+        access: &mut Opener,
         shared: &Shared,
         item: &ListItem,
         path: &mut PathBuf,
@@ -235,7 +235,7 @@ impl Folder {
             && matches!((self.stat.mount, self.parent_mount), (Some(own), Some(parent)) if own != parent)
     }
 
-    fn verdict(&self, access: &Access, shared: &Shared, item: &ListItem) -> Result<Verdict, Stop> {
+    fn verdict(&self, access: &Opener, shared: &Shared, item: &ListItem) -> Result<Verdict, Stop> {
         if !matches!(item.origin, Origin::Parent(_))
             && !shared
                 .scope

@@ -5,17 +5,16 @@
 mod presence;
 mod roots;
 
-pub use presence::online_state;
 pub(crate) use roots::open_roots;
 
 use std::path::{Path, PathBuf};
 
+use crate::access::{join, online_state, volume_row};
 use crate::catalog::{CatalogError, Exclusive, FaultEntry, NewScan, Placement, RootRow, ScanRow};
 use crate::model::{
     Algorithm, FaultId, FolderId, Mode, RootId, ScanId, ScanOptions, Stage, Timestamp, VolumeId,
 };
 use crate::platform::VolumeTable;
-use crate::scan::context::volume_row;
 use crate::scan::engine::Seeds;
 use crate::scan::error::ScanError;
 use crate::scan::list::Scope;
@@ -132,7 +131,7 @@ impl Plan {
                 continue;
             };
             let volume = catalog.register_volume(&volume_row(&volume))?;
-            let path = crate::scan::access::join(&root.path, &scan.subpath);
+            let path = join(&root.path, &scan.subpath);
             let placement = catalog.place(&path, volume)?;
             let start = Start {
                 placement: &placement,

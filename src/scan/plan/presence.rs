@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Request;
+use crate::access::{empty_reason, moved_reason, online_state};
 use crate::catalog::RootRow;
 use crate::platform::{Dir, EntryKind, Volume, VolumeTable};
 use crate::scan::error::ScanError;
@@ -148,48 +149,6 @@ fn check_inner(path: &Path, known: &[RootRow], volumes: &VolumeTable) -> Result<
         }
     }
     Ok(())
-}
-
-/// Why a root cannot be read now as it was last time, if so; otherwise its
-/// open folder.
-pub fn online_state(root: &RootRow, volumes: &VolumeTable) -> Result<(Dir, Arc<Volume>), String> {
-    let open = || -> io::Result<(Dir, Arc<Volume>)> {
-        let dir = Dir::open_root(&root.path)?;
-        let stat = dir.stat()?;
-        let volume = volumes.of(&dir, stat.dev)?;
-        Ok((dir, volume))
-    };
-    let (dir, volume) = open().map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => "the folder does not exist".to_owned(),
-        _ => error.to_string(),
-    })?;
-    match moved_reason(root, &volume).or_else(|| empty_reason(root, &root.path)) {
-        Some(reason) => Err(reason),
-        None => Ok((dir, volume)),
-    }
-}
-
-/// Identities without a uuid hold within one boot only, so they prove
-/// nothing; another type of filesystem does.
-fn moved_reason(root: &RootRow, now: &Volume) -> Option<String> {
-    let before = &root.volume;
-    let both_lasting = before.identity.starts_with("uuid:") && now.identity.starts_with("uuid:");
-    let is_other = before.fstype != now.fstype
-        || (both_lasting && before.fstype != "tmpfs" && before.identity != now.identity);
-    is_other.then(|| {
-        format!(
-            "it is on another filesystem than last time ({} {} instead of {} {})",
-            now.fstype, now.identity, before.fstype, before.identity
-        )
-    })
-}
-
-fn empty_reason(root: &RootRow, path: &Path) -> Option<String> {
-    let is_empty = std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
-    (is_empty && root.files > 0).then(|| match root.files {
-        1 => "it is empty, but had 1 file last time".to_owned(),
-        files => format!("it is empty, but had {files} files last time"),
-    })
 }
 
 #[cfg(test)]

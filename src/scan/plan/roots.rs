@@ -1,16 +1,11 @@
 //! Opening the roots that a run reads: those it lists, and those that hold what
 //! their files are compared with.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
 use super::Plan;
-use super::presence::online_state;
+use crate::access::{OpenRoot, OpenRoots, online_state, volume_row};
 use crate::catalog::{Exclusive, RootRow};
 use crate::model::RootId;
-use crate::platform::{Dir, Links, VolumeTable};
-use crate::scan::access::{OpenRoot, OpenRoots};
-use crate::scan::context::volume_row;
+use crate::platform::{Dir, VolumeTable};
 use crate::scan::error::ScanError;
 use crate::scan::observe::Notice;
 
@@ -22,7 +17,7 @@ pub(crate) fn open_roots(
     notify: &mut dyn FnMut(Notice),
 ) -> Result<OpenRoots, ScanError> {
     let volumes = VolumeTable::new();
-    let mut open = HashMap::new();
+    let mut open = OpenRoots::new();
     for root in catalog.roots()? {
         let is_planned = plan.roots.iter().any(|planned| planned.root == root.id);
         if is_planned {
@@ -43,24 +38,13 @@ pub(crate) fn open_roots(
             Err(reason) => notify(Notice::PartnerOffline(root.path, reason)),
         }
     }
-    Ok(Arc::new(open))
+    Ok(open)
 }
 
 fn open_root(dir: Dir, root: &RootRow, plan: &Plan) -> Result<OpenRoot, ScanError> {
     let is_planned = |id: RootId| plan.roots.iter().any(|planned| planned.root == id);
     let follows = root.follow || (is_planned(root.id) && plan.options.listing.follow_links);
-    let stat = dir.stat().map_err(|source| ScanError::Unreadable {
-        path: root.path.clone(),
-        source,
-    })?;
-    Ok(OpenRoot {
-        dir,
-        path: root.path.clone(),
-        links: if follows {
-            Links::Follow
-        } else {
-            Links::Refuse
-        },
-        dev: stat.dev,
-    })
+    let path = root.path.clone();
+    OpenRoot::new(dir, path.clone(), follows)
+        .map_err(|source| ScanError::Unreadable { path, source })
 }

@@ -10,11 +10,11 @@ mod samples;
 mod sift;
 mod sizes;
 
-pub(crate) use compare::{Buffers, CHUNK, hash_classes};
+pub(crate) use compare::{Buffers, hash_classes};
 pub(crate) use hash_source::{Classes, HashSource};
 pub(crate) use probe::{Opened, open_in_state, probe_batch, push_failure};
 pub(crate) use probed::Probed;
 pub(crate) use sampler::{Sampler, probed_copies};
-pub(crate) use samples::{SampleReader, read_sample};
+pub(crate) use samples::SampleReader;
 pub(crate) use sift::sift_batch;
 pub(crate) use sizes::Sizes;

@@ -3,18 +3,18 @@
 use std::path::PathBuf;
 
 use super::samples::{SampleReader, Taken, WINDOW};
+use crate::access::{OpenError, Opener};
 use crate::catalog::{FileOutcome, FileResult, Record, SampleHash, WorkCopy};
 use crate::model::sampling::{is_short, sample_length};
 use crate::model::{Algorithm, Fault, Step, now_ns};
 use crate::platform::OpenFile;
 use crate::pool::WorkerContext;
-use crate::scan::access::{Access, OpenError, is_in_state};
 use crate::scan::context::Shared;
 use crate::scan::engine::{Failure, Item, ItemReport, Place};
 
 /// Probes the copies one after the other; stops early on shutdown.
 pub(crate) fn probe_batch(
-    access: &mut Access,
+    access: &mut Opener,
     shared: &Shared,
     copies: &[WorkCopy],
     reader: &mut SampleReader,
@@ -122,7 +122,7 @@ impl<'a> Unhashed<'a> {
 
 /// Asks the system to read what these copies will need. What cannot be opened
 /// is found out when its turn comes.
-fn ask_for(access: &mut Access, copies: &[WorkCopy]) {
+fn ask_for(access: &mut Opener, copies: &[WorkCopy]) {
     for copy in copies {
         if let Ok(file) = access.open(copy) {
             SampleReader::ask_for(&file, copy.state.size);
@@ -141,7 +141,7 @@ pub(crate) struct Opened {
 /// otherwise notes what it found instead and returns `None`. `again` is what
 /// to do once more when opening failed in a way that may heal.
 pub(crate) fn open_in_state(
-    access: &mut Access,
+    access: &mut Opener,
     shared: &Shared,
     copy: &WorkCopy,
     context: &WorkerContext,
@@ -159,7 +159,7 @@ pub(crate) fn open_in_state(
     context.set_path(&path);
     match access.open(copy) {
         Ok(file) => {
-            if is_in_state(&file.opened_as().meta, &copy.state) {
+            if copy.state.is_of(&file.opened_as().meta) {
                 return Some(Opened { file, path });
             }
             push_changed(access, copy, &file, report, results);
@@ -168,7 +168,7 @@ pub(crate) fn open_in_state(
             report.vanished += 1;
             let mut gone = Vec::new();
             for name in names {
-                match access.lies_on(shared, &name, copy.volume) {
+                match shared.lies_on(access, &name, copy.volume) {
                     Ok(true) => gone.push(name),
                     Ok(false) => {}
                     Err(error) => report.fatal = Some(error),
@@ -196,7 +196,7 @@ pub(crate) fn open_in_state(
 
 /// Notes the state that a file is in now, in place of the one expected.
 pub(crate) fn push_changed(
-    access: &mut Access,
+    access: &mut Opener,
     copy: &WorkCopy,
     file: &OpenFile,
     report: &mut ItemReport,
@@ -218,7 +218,7 @@ pub(crate) fn push_changed(
 
 /// Notes that a copy could not be read.
 pub(crate) fn push_failure(
-    access: &mut Access,
+    access: &mut Opener,
     copy: &WorkCopy,
     fault: Fault,
     again: Item,

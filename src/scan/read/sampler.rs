@@ -15,7 +15,6 @@ use crate::model::sampling::{is_short, sample_length};
 use crate::model::{Fault, FileState, FolderId, Probe, Step, VolumeId, now_ns};
 use crate::platform::{Dir, Links, OpenFile};
 use crate::pool::WorkerContext;
-use crate::scan::access::is_in_state;
 use crate::scan::context::Shared;
 
 /// Reads files of one open folder.
@@ -194,7 +193,7 @@ impl Sampler<'_> {
             Some(file) => file,
             None => self.dir.open_file(&change.name, self.links)?,
         };
-        if !is_in_state(&file.opened_as().meta, state) {
+        if !state.is_of(&file.opened_as().meta) {
             return Ok(None);
         }
         self.reader.take(&file, state, began)

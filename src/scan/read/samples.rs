@@ -4,12 +4,13 @@
 use std::io;
 use std::time::Instant;
 
+use crate::access::content::read_sample;
+use crate::access::{is_racy, is_unchanged};
 use crate::catalog::{Sample, SampleHash};
 use crate::hash::{digest_all, probe};
 use crate::model::sampling::{LONGEST_SAMPLE, is_short, sample_length, stretches};
 use crate::model::{Algorithm, FileState, VolumeId};
 use crate::platform::{AlignedBuffer, OpenFile};
-use crate::scan::access::{is_racy, is_same};
 use crate::scan::devices::{Pace, Share};
 
 /// Files that are asked for ahead of being read.
@@ -119,9 +120,9 @@ impl SampleReader {
             true => &mut self.short[start..],
             false => &mut self.long[..],
         };
-        let is_whole = read_sample(file, size, buffer)?;
+        let is_whole = read_sample(file, buffer, |chunk, offset| file.read_at(chunk, offset))?;
         self.pace.note(clock.elapsed());
-        let is_unchanged = is_whole && is_same(file.opened_as(), &file.stat()?);
+        let is_unchanged = is_whole && is_unchanged(file)?;
         if is_unchanged && is_short(size) {
             self.used += room_of(size);
         }
@@ -158,16 +159,6 @@ impl Taken {
             racy: self.racy,
         }
     }
-}
-
-/// Reads what a sample needs; `false` when the file became shorter.
-pub(crate) fn read_sample(file: &OpenFile, size: u64, buffer: &mut [u8]) -> io::Result<bool> {
-    let [(_, head), (tail_at, tail)] = stretches(size);
-    if tail > 0 {
-        file.advise_random();
-    }
-    let (first, second) = buffer[..head + tail].split_at_mut(head);
-    Ok(file.read_at(first, 0)? == head && (tail == 0 || file.read_at(second, tail_at)? == tail))
 }
 
 /// The room that a short file takes.

@@ -5,19 +5,20 @@
 
 use std::io;
 
-use super::compare::{Buffers, CHUNK};
+use super::compare::Buffers;
 use super::probe::{Opened, open_in_state, push_changed, push_failure, send};
+use crate::access::content::CHUNK;
+use crate::access::{Opener, is_racy, is_unchanged};
 use crate::hash::fingerprint;
 use crate::model::{Fault, Step, now_ns};
 use crate::platform::{AlignedBuffer, OpenFile};
 use crate::pool::WorkerContext;
-use crate::scan::access::{Access, is_racy, is_same};
 use crate::scan::context::Shared;
 use crate::scan::engine::{Item, ItemReport, SiftItem, Sifted};
 
 /// Reads the copies one after the other; stops early on shutdown.
 pub(crate) fn sift_batch(
-    access: &mut Access,
+    access: &mut Opener,
     shared: &Shared,
     item: &SiftItem,
     buffers: &mut Buffers,
@@ -105,6 +106,6 @@ impl Reader<'_> {
             all = fingerprint(all, chunk);
             offset += length as u64;
         }
-        Ok(is_same(self.file.opened_as(), &self.file.stat()?).then_some(all))
+        Ok(is_unchanged(self.file)?.then_some(all))
     }
 }

@@ -6,6 +6,7 @@ mod table;
 
 use std::path::PathBuf;
 
+use crate::access::online_state;
 use crate::catalog::{
     CatalogError, Lock, ReadOnly, RootRow, ScanRow, Share, VolumeRow, Wanted, own_files,
 };
@@ -15,7 +16,6 @@ use crate::cli::terminal::{Exit, output};
 use crate::model::{Algorithm, Stage, Timestamp};
 use crate::platform::VolumeTable;
 use crate::report::Format;
-use crate::scan::online_state;
 
 pub(crate) fn run(context: &Context, args: &StatusArgs) -> anyhow::Result<Exit> {
     let status = Status::of(&context.catalog()?).map_err(|error| context.at_catalog(error))?;

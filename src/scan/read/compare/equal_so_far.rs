@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use super::CHUNK;
+use crate::access::content::CHUNK;
 use crate::catalog::WorkCopy;
 use crate::hash::{Hasher, fingerprint};
 use crate::platform::{AlignedBuffer, Extent, OpenFile};

@@ -11,10 +11,10 @@ mod reading;
 
 use std::time::{Duration, Instant};
 
+use crate::access::Opener;
 use crate::catalog::HashClass;
 use crate::hash::Hasher;
 use crate::pool::WorkerContext;
-use crate::scan::access::Access;
 use crate::scan::context::Shared;
 use crate::scan::devices::Pace;
 use crate::scan::engine::ItemReport;
@@ -23,9 +23,6 @@ pub(crate) use equal_so_far::Buffers;
 use equal_so_far::Part;
 use reading::{Desk, Reading};
 
-/// Bytes read from each file before the next one's turn. Larger chunks are not
-/// faster, not even for BLAKE3.
-pub(crate) const CHUNK: usize = 64 * 1024;
 /// How often results, and the state of large files, are sent to the writer: with
 /// the time to its next commit, less than half a second of reading them is lost
 /// to a kill. Files below [`crate::model::sampling::LARGE`] that are being read are begun
@@ -47,7 +44,7 @@ pub(crate) fn copies_in_step(shared: &Shared) -> usize {
 
 /// Reads the classes and sends what was learned about each copy.
 pub(crate) fn hash_classes(
-    access: &mut Access,
+    access: &mut Opener,
     shared: &Shared,
     classes: &[HashClass],
     buffers: &mut Buffers,

@@ -6,13 +6,14 @@ use std::io;
 use std::time::Instant;
 
 use super::equal_so_far::{Buffers, Kind, Lane, Member, Part, Sorting};
-use super::{AT_ONCE_FROM_DISK, CHUNK, MOST_OPEN};
+use super::{AT_ONCE_FROM_DISK, MOST_OPEN};
+use crate::access::content::{CHUNK, chunks};
+use crate::access::{Opener, is_racy, is_unchanged};
 use crate::catalog::{FileOutcome, FileResult, HashClass, HashState, Record, WorkCopy};
 use crate::hash::{Hasher, STATE_FORMAT};
 use crate::model::sampling::LARGE;
 use crate::model::{Fault, Step, now_ns};
 use crate::pool::WorkerContext;
-use crate::scan::access::{Access, is_racy, is_same};
 use crate::scan::context::Shared;
 use crate::scan::devices::Pace;
 use crate::scan::engine::{Item, ItemReport};
@@ -20,7 +21,7 @@ use crate::scan::read::probe::{Opened, open_in_state, push_changed, push_failure
 
 /// What all classes of an item need, and what was learned from them.
 pub(crate) struct Desk<'c> {
-    pub(crate) access: &'c mut Access,
+    pub(crate) access: &'c mut Opener,
     shared: &'c Shared,
     pace: &'c mut Pace,
     context: &'c WorkerContext,
@@ -31,7 +32,7 @@ pub(crate) struct Desk<'c> {
 
 impl<'c> Desk<'c> {
     pub(crate) fn new(
-        access: &'c mut Access,
+        access: &'c mut Opener,
         shared: &'c Shared,
         pace: &'c mut Pace,
         context: &'c WorkerContext,
@@ -251,7 +252,7 @@ impl<'c> Reading<'c> {
     /// how many chunks are now to be hashed; `None` when there is no such lane.
     pub(crate) fn step(&mut self, desk: &mut Desk<'_>, buffers: &mut Buffers) -> Option<usize> {
         let mut lane = self.lanes.pop()?;
-        let length = next_length(lane.offset, self.class.size);
+        let (_, length) = chunks(lane.offset, self.class.size).next()?;
         let mut sorting = Sorting::new(buffers, length);
         for member in std::mem::take(&mut lane.members) {
             match self.read(desk, member, sorting.fresh(), lane.offset) {
@@ -375,10 +376,7 @@ impl<'c> Reading<'c> {
     /// Keeps what was learned if the file is still what it was when opened.
     fn note(&mut self, desk: &mut Desk<'_>, member: usize, outcome: FileOutcome) {
         let Member { copy, file, .. } = &self.members[member];
-        let is_unchanged = file
-            .stat()
-            .is_ok_and(|after| is_same(file.opened_as(), &after));
-        if is_unchanged {
+        if is_unchanged(file).is_ok_and(|is_same| is_same) {
             desk.shared.metrics.files_hashed.add(1);
             desk.results.push(result(copy, outcome));
         } else {
@@ -402,14 +400,6 @@ fn reads_less_anew(by_state: &BTreeMap<Option<HashState>, Vec<usize>>, size: u64
     saved > 0 && saved < unread
 }
 
-/// How much is read next at an offset, so that further chunks begin at multiples
-/// of their length: what an earlier run saved may end anywhere.
-fn next_length(offset: u64, size: u64) -> usize {
-    let chunk = CHUNK as u64;
-    let length = (chunk - offset % chunk).min(size - offset);
-    usize::try_from(length).unwrap_or(CHUNK)
-}
-
 /// The lane that goes on where an earlier run stopped, or starts.
 fn restore(
     desk: &Desk<'_>,
@@ -431,27 +421,5 @@ fn restore(
         offset,
         hasher,
         must_digest,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn chunks_follow_each_other_to_the_end_wherever_the_first_begins() {
-        let chunk = CHUNK as u64;
-        for size in [1, chunk - 1, chunk, chunk + 1, 5 * chunk + 77] {
-            for start in [0, 64, chunk - 64, chunk, chunk + 128] {
-                let mut offset = start;
-                while offset < size {
-                    let length = next_length(offset, size);
-                    assert!((1..=CHUNK).contains(&length), "{offset} of {size}");
-                    offset += length as u64;
-                    assert!(offset == size || offset % chunk == 0, "{offset} of {size}");
-                }
-                assert_eq!(offset, size.max(start));
-            }
-        }
     }
 }

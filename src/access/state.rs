@@ -1,0 +1,72 @@
+//! Whether a file stayed what it was, as far as its metadata can tell.
+
+use std::io;
+
+use crate::model::FileState;
+use crate::platform::OpenFile;
+
+/// A file changed less than this before it was read may change again without
+/// its times moving.
+const RACY_NS: i64 = 3_000_000_000;
+
+/// Whether an open file is still in the state it was opened in.
+pub(crate) fn is_unchanged(file: &OpenFile) -> io::Result<bool> {
+    let (before, after) = (file.opened_as().meta, file.stat()?.meta);
+    Ok(before.size == after.size
+        && before.mtime_ns == after.mtime_ns
+        && before.ctime_ns == after.ctime_ns)
+}
+
+/// Whether the file was too fresh when reading began for its times to tell a
+/// later change. Where inodes are not stable, ctime may not be kept either.
+pub(crate) fn is_racy(state: &FileState, began_ns: i64) -> bool {
+    let changed = match state.ino {
+        Some(_) => state.ctime_ns,
+        None => state.ctime_ns.max(state.mtime_ns.min(began_ns)),
+    };
+    changed > began_ns.saturating_sub(RACY_NS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::FileMeta;
+
+    const NOW: i64 = 1_000_000_000_000;
+
+    fn state(mtime_ns: i64, ctime_ns: i64, ino: Option<u64>) -> FileState {
+        FileState {
+            size: 1,
+            mtime_ns,
+            ctime_ns,
+            ino,
+        }
+    }
+
+    #[test]
+    fn a_file_is_racy_for_three_seconds_after_its_change() {
+        assert!(is_racy(&state(0, NOW, Some(1)), NOW));
+        assert!(is_racy(&state(0, NOW - RACY_NS + 1, Some(1)), NOW));
+        assert!(!is_racy(&state(0, NOW - RACY_NS, Some(1)), NOW));
+        // A modification time in the future says nothing where ctime is kept,
+        // and cannot be told from a fresh one where it is not.
+        assert!(!is_racy(&state(NOW * 2, 0, Some(1)), NOW));
+        assert!(is_racy(&state(NOW * 2, 0, None), NOW));
+    }
+
+    #[test]
+    fn the_inode_counts_only_where_the_catalog_kept_it() {
+        let meta = FileMeta {
+            size: 1,
+            allocated: 0,
+            mtime_ns: 2,
+            ctime_ns: 3,
+            ino: 4,
+            nlink: 1,
+        };
+        assert!(state(2, 3, Some(4)).is_of(&meta));
+        assert!(!state(2, 3, Some(5)).is_of(&meta));
+        assert!(state(2, 3, None).is_of(&meta));
+        assert!(!state(2, 4, None).is_of(&meta));
+    }
+}
