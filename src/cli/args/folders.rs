@@ -30,7 +30,7 @@ pub(crate) struct FoldersArgs {
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) paths: Vec<PathBuf>,
 
-    /// Pairs at least this similar, in percent [default: 50]
+    /// Pairs at least this similar, 50 to 100 %
     ///
     /// Similarity is the number of distinct files in both folders, divided by the number in either.
     /// Empty files are skipped, and unchecked files count as different. Put PATH before --similar.
@@ -61,7 +61,7 @@ pub(crate) struct FoldersArgs {
     #[command(flatten)]
     pub(crate) format: RowsFormat,
 
-    /// Write to this file, atomically
+    /// Output file, written atomically
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     #[arg(help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,

@@ -122,9 +122,7 @@ pub(crate) struct GlobalArgs {
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) log_file: Option<PathBuf>,
 
-    /// When to use color: auto, always or never
-    ///
-    /// auto: on terminals, unless NO_COLOR is set
+    /// When to use color: always, never or auto (auto: on terminals, unless NO_COLOR is set)
     #[arg(long, global = true, value_name = "WHEN", value_parser = ["auto", "always", "never"])]
     pub(crate) color: Option<String>,
 

@@ -28,7 +28,7 @@ pub(crate) struct ReportArgs {
     #[command(flatten)]
     pub(crate) format: ReportFormat,
 
-    /// Write to this file, atomically
+    /// Output file, written atomically
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     #[arg(help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,

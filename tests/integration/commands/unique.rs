@@ -189,6 +189,6 @@ fn the_answer_looks_like_this() {
     ],"totals":{"copies_under":2,"files":1,"bytes":7,"unchecked_files":0,"unchecked_bytes":0}}
     "#);
     let csv = shown("unique --format csv --min-size 11");
-    assert!(csv.starts_with("answer,copies,size,mtime,path,path_b64,names,digest,as_of_scan\n"));
+    assert!(csv.starts_with("status,copies,size,mtime,path,path_b64,names,digest,as_of_scan\n"));
     assert_eq!(csv.lines().count(), 2, "{csv}");
 }

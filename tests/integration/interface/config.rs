@@ -203,7 +203,7 @@ fn a_bad_value_is_one_line_naming_value_origin_and_what_is_allowed() {
         ),
         (
             "report --min-count 1",
-            "'1' for --min-count: expected a whole number from 2",
+            "'1' for --min-count: expected a whole number, 2 or more",
         ),
         ("report --min-size x", "'x' for --min-size: expected a size"),
         ("report --max-size x", "'x' for --max-size: expected a size"),
@@ -223,7 +223,7 @@ fn a_bad_value_is_one_line_naming_value_origin_and_what_is_allowed() {
             "'csv' for --format: expected table or json",
         ),
         ("purge --before soon", "'soon' for --before: expected a day"),
-        ("completions tcsh", "'tcsh' from SHELL: expected bash"),
+        ("completions tcsh", "'tcsh' for SHELL: expected bash"),
         (
             "status --log-format xml",
             "'xml' for --log-format: expected text or json",

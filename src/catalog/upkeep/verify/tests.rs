@@ -75,7 +75,7 @@ const MENDABLE: &[(&str, &str)] = &[
         "empty files",
     ),
     ("UPDATE files SET probe = 1 WHERE size = 0", "empty files"),
-    ("UPDATE files SET probe = 1 WHERE size = 10", "too short"),
+    ("UPDATE files SET probe = 1 WHERE size = 10", "too small"),
     (
         "UPDATE files SET probe = NULL WHERE size = 100000",
         "hashes without the probe",
@@ -88,7 +88,10 @@ const MENDABLE: &[(&str, &str)] = &[
         "UPDATE files SET settled_in = 1, digest = NULL WHERE size = 10",
         "marked as compared",
     ),
-    ("UPDATE files SET ino = 5 WHERE size = 30", "mean nothing"),
+    (
+        "UPDATE files SET ino = 5 WHERE size = 30",
+        "without stable inodes",
+    ),
     (
         "UPDATE folders SET volume = NULL WHERE name = x'61'",
         "without a volume",
