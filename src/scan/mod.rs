@@ -13,7 +13,6 @@ mod read;
 mod run;
 mod summary;
 
-
 pub use audit::{AuditOutcome, AuditRequest, AuditVerdict, Audited, Listener, audit};
 pub use error::ScanError;
 pub(crate) use observe::LogPath;

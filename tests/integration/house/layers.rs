@@ -23,11 +23,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "scan",
         &["access", "pool", "catalog", "platform", "hash", "model"],
     ),
-    ("report", &["cli", "scan", "catalog", "folders", "model"]),
-    ("access", &["scan", "catalog", "platform", "hash", "model"]),
-    ("pool", &["scan", "model"]),
+    ("report", &["folders", "model"]),
+    ("access", &["catalog", "platform", "hash", "model"]),
+    ("pool", &[]),
     ("catalog", &["model"]),
-    ("hash", &["catalog", "platform", "model"]),
+    ("hash", &["platform", "model"]),
     ("platform", &["model"]),
     ("folders", &["model"]),
     ("model", &[]),
@@ -47,10 +47,8 @@ const ONLY_IN: &[Reserved] = &[
     ("unsafe code", &["platform"], |source| {
         source.has_word("unsafe")
     }),
-    ("anyhow", &["cli", "report"], |source| {
-        source.has_word("anyhow")
-    }),
-    ("printing", &["cli", "report"], prints),
+    ("anyhow", &["cli"], |source| source.has_word("anyhow")),
+    ("printing", &["cli"], prints),
     ("leaving the process", &["cli"], |source| {
         source.code.contains("process::exit")
     }),
