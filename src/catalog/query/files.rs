@@ -6,10 +6,11 @@ use std::path::PathBuf;
 
 use rusqlite::{Row, params};
 
-use super::groups::{Exclusion, absolute, admits_name, root_path};
+use super::groups::{Exclusion, admits_name};
+use super::paths::RootPaths;
 use super::places::Extent;
 use crate::catalog::store::{CatalogError, FolderPaths, Pages, ReadOnly, rows, signed, unsigned};
-use crate::model::{CopyId, Digest, FolderId, RootId, VolumeId};
+use crate::model::{CopyId, Digest, FolderId, VolumeId};
 
 /// Which files an answer is about.
 #[derive(Default)]
@@ -128,7 +129,7 @@ pub(crate) enum Fold {
 /// A list of files, copied out of the catalog before the first is handed out.
 pub struct FileList {
     catalog: ReadOnly,
-    roots: Vec<(RootId, PathBuf)>,
+    roots: RootPaths,
     paths: FolderPaths,
     filter: FileFilter,
     fold: Fold,
@@ -158,9 +159,8 @@ impl FileList {
         fold: Fold,
         fill: impl FnOnce(&ReadOnly, &FileFilter) -> Result<(), CatalogError>,
     ) -> Result<Self, CatalogError> {
-        let roots = catalog.roots()?.into_iter();
         let list = Self {
-            roots: roots.map(|root| (root.id, root.path)).collect(),
+            roots: RootPaths::of(&catalog)?,
             catalog,
             paths: FolderPaths::default(),
             filter,
@@ -236,14 +236,10 @@ impl FileList {
     fn entry(&mut self, row: &ListRow) -> Result<FileEntry, CatalogError> {
         let (root, _) = self.paths.get(&self.catalog, row.folder)?;
         Ok(FileEntry {
-            path: absolute(
-                &self.catalog,
-                &mut self.paths,
-                &self.roots,
-                row.folder,
-                &row.name,
-            )?,
-            root: root_path(&self.roots, root).to_owned(),
+            path: self
+                .roots
+                .absolute(&self.catalog, &mut self.paths, row.folder, &row.name)?,
+            root: self.roots.get(root).to_owned(),
             size: row.size,
             mtime_ns: row.mtime_ns,
             digest: row.digest,

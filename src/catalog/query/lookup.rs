@@ -7,10 +7,10 @@ use std::path::PathBuf;
 
 use rusqlite::{Params, Row, params};
 
-use super::groups::absolute;
+use super::paths::RootPaths;
 use crate::catalog::runs::ROTTEN;
 use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly, rows, signed, unsigned};
-use crate::model::{Digest, FileState, FolderId, Probe, RootId};
+use crate::model::{Digest, FileState, FolderId, Probe};
 
 /// A live file of the catalog.
 #[derive(Debug, Clone)]
@@ -30,7 +30,7 @@ pub struct Known {
 /// The files that can answer a set of questions.
 pub struct Lookup {
     catalog: ReadOnly,
-    roots: Vec<(RootId, PathBuf)>,
+    roots: RootPaths,
     paths: FolderPaths,
     unread: u64,
 }
@@ -42,9 +42,8 @@ impl Lookup {
         sizes: &[u64],
         digests: &[Digest],
     ) -> Result<Self, CatalogError> {
-        let roots = catalog.roots()?.into_iter();
         let mut lookup = Self {
-            roots: roots.map(|root| (root.id, root.path)).collect(),
+            roots: RootPaths::of(&catalog)?,
             catalog,
             paths: FolderPaths::default(),
             unread: 0,
@@ -111,7 +110,7 @@ impl Lookup {
         };
         let mut files = Vec::with_capacity(found.len());
         for (folder, name, known) in found {
-            let path = absolute(&self.catalog, &mut self.paths, &self.roots, folder, &name)?;
+            let path = (self.roots).absolute(&self.catalog, &mut self.paths, folder, &name)?;
             files.push(Known { path, ..known });
         }
         files.sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));

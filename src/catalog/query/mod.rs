@@ -5,6 +5,7 @@ mod copies;
 mod files;
 mod groups;
 mod lookup;
+mod paths;
 mod place_diff;
 mod places;
 mod stage_progress;

@@ -34,7 +34,7 @@ impl PathWalk {
         reader: &Reader,
     ) -> Result<Self, CatalogError> {
         let mut tops = Vec::new();
-        for (root, path) in &context.roots {
+        for (root, path) in context.roots.iter() {
             let sql = "SELECT id FROM folders WHERE root = ?1 AND parent IS NULL";
             let mut statement = reader.catalog.connection.prepare_cached(sql)?;
             let top = statement.query_row([root.0], |row| row.get(0).map(FolderId))?;

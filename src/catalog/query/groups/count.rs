@@ -2,8 +2,6 @@
 //! 24 bytes, which are sorted and walked. What does not fit into memory at
 //! once is done in parts, each with the digests of one range.
 
-use std::path::PathBuf;
-
 use rayon::slice::ParallelSliceMut;
 use rusqlite::Row;
 
@@ -11,22 +9,19 @@ use super::copies::CopyNumbers;
 use super::filter::GroupFilter;
 use super::part::{Keyed, Part, Parts, Sink};
 use super::ranking::{Key, Ranked, Ranking};
-use super::sweep::{FolderRange, Place, Places, Reader, Readers};
-use super::unresolved::{Class, Classes, State};
-use super::{absolute, unresolved};
+use super::sweep::{Pass, Place, Position, Readers};
+use super::unresolved::{self, Class, Classes, State};
+use crate::catalog::query::paths::RootPaths;
 use crate::catalog::store::terms::{UNREAD, UNRESOLVED};
-use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly, rows, unsigned};
+use crate::catalog::store::{CatalogError, ReadOnly, rows, unsigned};
 use crate::model::{Digest, FolderId, RootId, Totals};
-
-/// Rows that a thread gathers before it hands them over.
-const BATCH: usize = 4096;
 
 /// What is counted, and from what.
 pub(crate) struct Count<'a> {
     pub(crate) filter: &'a GroupFilter,
-    pub(crate) roots: &'a [(RootId, PathBuf)],
-    /// Whether to find out if something may be undetermined, too.
-    pub(crate) doubts: bool,
+    pub(crate) roots: &'a RootPaths,
+    /// Whether to find out if something may be unchecked, too.
+    pub(crate) unresolved: bool,
     /// Bytes that entries and ranked groups may take together.
     pub(crate) room: usize,
 }
@@ -35,8 +30,8 @@ pub(crate) struct Count<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Counted {
     pub(crate) totals: Totals,
-    /// Whether something may be undetermined.
-    pub(crate) is_doubtful: bool,
+    /// Whether something may be unchecked.
+    pub(crate) has_unresolved: bool,
 }
 
 /// One name.
@@ -91,7 +86,7 @@ impl Count<'_> {
     }
 
     fn add(&self, mut gathered: Gathered, counted: &mut Counted, ranking: &mut Ranking) {
-        counted.is_doubtful |= unresolved::is_some_open(&mut gathered.classes);
+        counted.has_unresolved |= unresolved::is_some_open(&mut gathered.classes);
         self.walk(gathered, &mut counted.totals, ranking);
     }
 
@@ -107,7 +102,7 @@ impl Count<'_> {
         if self.filter.judges_places() {
             each += size_of::<Mark>();
         }
-        if self.doubts {
+        if self.unresolved {
             each += size_of::<Class>();
         }
         each
@@ -121,7 +116,7 @@ impl Count<'_> {
         Gathered {
             entries: Vec::with_capacity(names),
             marks: Vec::with_capacity(or_none(self.filter.judges_places())),
-            classes: Vec::with_capacity(or_none(self.doubts)),
+            classes: Vec::with_capacity(or_none(self.unresolved)),
         }
     }
 
@@ -141,18 +136,18 @@ impl Count<'_> {
             copies: CopyNumbers::default(),
             classes,
         };
-        readers.sweep(|reader, range| gathering.visit(reader, range))?;
+        readers.sweep(&gathering)?;
         Ok(gathering.sink.finish())
     }
 
     /// Rows of other parts are left out before most of their columns are
-    /// decoded. Whether something is undetermined shows in all rows.
+    /// decoded. Whether something is unchecked shows in all rows.
     fn sql(&self, part: Part) -> String {
         let name = match self.filter.judges_names() {
             true => "name",
             false => "NULL",
         };
-        let wanted = match self.doubts {
+        let wanted = match self.unresolved {
             true => String::new(),
             false => format!(
                 "AND (digest BETWEEN x'{:016x}' AND x'{:016x}{}' OR size = 0)",
@@ -223,39 +218,29 @@ struct Gathering<'a> {
     classes: &'a Classes,
 }
 
-impl Gathering<'_> {
-    fn visit(&self, reader: &mut Reader, range: FolderRange) -> Result<(), CatalogError> {
-        let Reader { catalog, paths } = reader;
-        let mut places = Places::statement(catalog)?;
-        let mut places = Places::new(&mut places, range)?;
-        let mut statement = catalog.connection.prepare_cached(&self.sql)?;
-        let mut rows = statement.query([range.first, range.last])?;
-        let mut batch = Gathered::default();
-        while let Some(row) = rows.next()? {
-            let Some(place) = places.find(row.get(0)?)? else {
-                continue;
-            };
-            self.take(row, place, (catalog, paths), &mut batch)?;
-            if batch.entries.len() + batch.classes.len() >= BATCH {
-                self.sink.add(&mut batch);
-            }
-        }
-        self.sink.add(&mut batch);
-        Ok(())
+impl Pass for Gathering<'_> {
+    type Batch = Gathered;
+
+    fn sql(&self) -> &str {
+        &self.sql
+    }
+
+    fn sink(&self) -> &Sink<Gathered> {
+        &self.sink
     }
 
     fn take(
         &self,
         row: &Row<'_>,
-        place: Place,
-        paths: (&ReadOnly, &mut FolderPaths),
+        at: &mut Position<'_>,
         batch: &mut Gathered,
     ) -> Result<(), CatalogError> {
-        let filter = self.count.filter;
+        let Some(place) = at.place(row)? else {
+            return Ok(());
+        };
         let size: i64 = row.get(1)?;
-        let digest = rows::digest_bytes(row, 3)?;
         let copy = self.copies.of(place.copy(row.get(2)?));
-        if self.count.doubts && size > 0 {
+        if self.count.unresolved && size > 0 {
             let state = State {
                 size,
                 probe: row.get(5)?,
@@ -266,36 +251,36 @@ impl Gathering<'_> {
             let classes = classes.filter(|class| self.sink.takes(class.key()));
             batch.classes.extend(classes);
         }
-        let key = filter.content(size, digest).map(Key::of);
-        let Some(key) = key.filter(|key| self.sink.takes(*key) && filter.sizes().contains(&size))
-        else {
-            return Ok(());
-        };
-        let entry = Entry { key, size, copy };
-        if self.admits(row, place, entry, paths, batch)? {
-            batch.entries.push(entry);
+        let filter = self.count.filter;
+        let key = filter
+            .content(size, rows::digest_bytes(row, 3)?)
+            .map(Key::of);
+        let is_wanted = |key: &Key| self.sink.takes(*key) && filter.sizes().contains(&size);
+        match key.filter(is_wanted) {
+            Some(key) => self.enter(Entry { key, size, copy }, row, (place, at), batch),
+            None => Ok(()),
         }
-        Ok(())
     }
+}
 
-    /// Whether a file takes part; notes where it lies, if a filter asks.
-    fn admits(
+impl Gathering<'_> {
+    /// Enters a file that takes part, and where it lies if a filter asks.
+    fn enter(
         &self,
-        row: &Row<'_>,
-        place: Place,
         entry: Entry,
-        (catalog, paths): (&ReadOnly, &mut FolderPaths),
+        row: &Row<'_>,
+        (place, at): (Place, &mut Position<'_>),
         batch: &mut Gathered,
-    ) -> Result<bool, CatalogError> {
+    ) -> Result<(), CatalogError> {
         let Count { filter, roots, .. } = self.count;
         let mut is_below = false;
         if filter.judges_names() {
             let (folder, name) = (FolderId(row.get(0)?), rows::name(row, 4)?);
-            if !filter.admits(catalog, paths, folder, &name)? {
-                return Ok(false);
+            if !filter.admits(at.catalog, at.paths, folder, &name)? {
+                return Ok(());
             }
             if !filter.below.is_empty() {
-                is_below = filter.is_below(&absolute(catalog, paths, roots, folder, &name)?);
+                is_below = filter.is_below(&roots.absolute(at.catalog, at.paths, folder, &name)?);
             }
         }
         if filter.judges_places() {
@@ -306,11 +291,16 @@ impl Gathering<'_> {
                 is_below,
             });
         }
-        Ok(true)
+        batch.entries.push(entry);
+        Ok(())
     }
 }
 
 impl Keyed for Gathered {
+    fn len(&self) -> usize {
+        self.entries.len() + self.classes.len()
+    }
+
     fn bytes(&self) -> usize {
         size_of_val(&*self.entries) + size_of_val(&*self.marks) + size_of_val(&*self.classes)
     }

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::Order;
+use super::ranking::Order;
 use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly, signed};
 use crate::model::{Digest, FolderId};
 

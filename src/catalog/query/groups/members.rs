@@ -14,13 +14,11 @@ use rusqlite::Row;
 use super::filter::GroupFilter;
 use super::part::{Keyed, Part, Sink};
 use super::ranking::{Key, Ranked};
-use super::root_path;
-use super::sweep::{FolderRange, Place, Places, Reader, Readers};
-use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly, path_blob, rows, unsigned};
+use super::sweep::{Pass, Position, Readers};
+use crate::catalog::query::paths::RootPaths;
+use crate::catalog::store::{CatalogError, path_blob, rows, unsigned};
 use crate::model::{Algorithm, CopyEntry, CopyId, Digest, FolderId, Group, RootId, VolumeId};
 
-/// Names that a thread gathers before it hands them over.
-const BATCH: usize = 1024;
 /// Up to this many groups, rows of other sizes are left out by the query.
 pub(crate) const FEW_GROUPS: usize = 1024;
 /// What a name is expected to take; when it is more, fewer groups are read.
@@ -29,7 +27,7 @@ const BYTES_EACH: usize = 200;
 /// What is the same for all groups.
 pub(crate) struct Context {
     pub(crate) algorithm: Algorithm,
-    pub(crate) roots: Vec<(RootId, PathBuf)>,
+    pub(crate) roots: RootPaths,
     pub(crate) volumes: Vec<(VolumeId, String)>,
     pub(crate) filter: GroupFilter,
 }
@@ -105,7 +103,7 @@ impl Chunk {
             sql: sql(groups),
             sink: Sink::new(part, room, Members::reserved(groups, room)),
         };
-        readers.sweep(|reader, range| loading.visit(reader, range))?;
+        readers.sweep(&loading)?;
         let (members, done) = loading.sink.finish();
         let mut members = members.list;
         members.par_sort_unstable_by_key(|member| member.slot);
@@ -162,31 +160,33 @@ struct Loading<'a> {
     sink: Sink<Members>,
 }
 
-impl Loading<'_> {
-    fn visit(&self, reader: &mut Reader, range: FolderRange) -> Result<(), CatalogError> {
-        let Reader { catalog, paths } = reader;
-        let mut places = Places::statement(catalog)?;
-        let mut places = Places::new(&mut places, range)?;
-        let mut statement = catalog.connection.prepare_cached(&self.sql)?;
-        let mut rows = statement.query([range.first, range.last])?;
-        let mut batch = Members::default();
-        while let Some(row) = rows.next()? {
-            let Some((slot, digest)) = self.slot_of(row)? else {
-                continue;
-            };
-            if let Some(place) = places.find(row.get(0)?)?
-                && let Some(member) = self.member(row, slot, digest, place, (catalog, paths))?
-            {
-                batch.push(member);
-            }
-            if batch.list.len() >= BATCH {
-                self.sink.add(&mut batch);
-            }
-        }
-        self.sink.add(&mut batch);
-        Ok(())
+impl Pass for Loading<'_> {
+    type Batch = Members;
+
+    fn sql(&self) -> &str {
+        &self.sql
     }
 
+    fn sink(&self) -> &Sink<Members> {
+        &self.sink
+    }
+
+    fn take(
+        &self,
+        row: &Row<'_>,
+        at: &mut Position<'_>,
+        batch: &mut Members,
+    ) -> Result<(), CatalogError> {
+        if let Some((slot, digest)) = self.slot_of(row)?
+            && let Some(member) = self.member(row, slot, digest, at)?
+        {
+            batch.push(member);
+        }
+        Ok(())
+    }
+}
+
+impl Loading<'_> {
     fn slot_of<'a>(&'a self, row: &'a Row<'_>) -> Result<Option<(u32, &'a [u8])>, CatalogError> {
         let filter = &self.context.filter;
         let size = row.get(1)?;
@@ -205,14 +205,17 @@ impl Loading<'_> {
         row: &Row<'_>,
         slot: u32,
         digest: &[u8],
-        place: Place,
-        (catalog, paths): (&ReadOnly, &mut FolderPaths),
+        at: &mut Position<'_>,
     ) -> Result<Option<Member>, CatalogError> {
+        let Some(place) = at.place(row)? else {
+            return Ok(None);
+        };
         let (folder, name) = (FolderId(row.get(0)?), rows::name(row, 3)?);
-        if !self.context.filter.admits(catalog, paths, folder, &name)? {
+        let filter = &self.context.filter;
+        if !filter.admits(at.catalog, at.paths, folder, &name)? {
             return Ok(None);
         }
-        let (_, below) = paths.get(catalog, folder)?;
+        let (_, below) = at.paths.get(at.catalog, folder)?;
         let path = below.join(name);
         Ok(Some(Member {
             slot,
@@ -274,6 +277,10 @@ impl Members {
 }
 
 impl Keyed for Members {
+    fn len(&self) -> usize {
+        self.list.len()
+    }
+
     fn bytes(&self) -> usize {
         self.bytes
     }
@@ -302,7 +309,7 @@ struct Named {
 impl Named {
     fn new(member: Member, context: &Context) -> Self {
         Self {
-            path: root_path(&context.roots, member.root).join(member.path()),
+            path: context.roots.get(member.root).join(member.path()),
             member,
         }
     }
@@ -345,7 +352,7 @@ impl Context {
         let (Named { path, member }, links) = names.split_first()?;
         Some(CopyEntry {
             path: path.clone(),
-            root: root_path(&self.roots, member.root).to_owned(),
+            root: self.roots.get(member.root).to_owned(),
             mtime_ns: member.mtime_ns,
             ctime_ns: member.ctime_ns,
             volume: self.volume_name(member.volume),

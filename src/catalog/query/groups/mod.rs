@@ -18,35 +18,21 @@ mod tests;
 mod unresolved;
 
 use std::collections::VecDeque;
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
 
 use by_path::PathWalk;
 use count::Count;
 use members::{Chunk, Context};
+pub use ranking::Order;
 use ranking::{Ranked, Ranking};
 use sweep::Readers;
 
 pub(crate) use filter::admits_name;
 pub use filter::{Exclusion, GroupFilter, has_extension};
 
+use crate::catalog::query::paths::RootPaths;
 use crate::catalog::runs::{Settled, count_undetermined};
-use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly};
-use crate::model::{FolderId, Group, RootId, Totals, VolumeId};
-
-/// In which order groups come; ties are broken by digest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Order {
-    /// Most reclaimable bytes first.
-    #[default]
-    Reclaimable,
-    /// Largest files first.
-    Size,
-    /// Most copies first.
-    Count,
-    /// By the first path in each group.
-    Path,
-}
+use crate::catalog::store::{CatalogError, ReadOnly};
+use crate::model::{Group, Totals, VolumeId};
 
 /// What may be in memory at once. Beyond that, files are read again.
 #[derive(Debug, Clone, Copy)]
@@ -99,10 +85,9 @@ impl GroupList {
     ) -> Result<Self, CatalogError> {
         let catalog = &readers.first().catalog;
         filter.rotten = catalog.rotten()?;
-        let roots = catalog.roots()?.into_iter();
         let context = Context {
             algorithm: catalog.algorithm()?,
-            roots: roots.map(|root| (root.id, root.path)).collect(),
+            roots: RootPaths::of(catalog)?,
             volumes: volumes(catalog)?,
             filter,
         };
@@ -167,12 +152,12 @@ impl GroupList {
             let count = Count {
                 filter,
                 roots: &self.context.roots,
-                doubts: after.is_none() && !is_settled,
+                unresolved: after.is_none() && !is_settled,
                 room: self.bounds.count,
             };
             let counted = count.run(readers, &mut ranking)?;
             let mut totals = counted.totals;
-            if counted.is_doubtful {
+            if counted.has_unresolved {
                 totals.undetermined = count_undetermined(&readers.first().catalog.connection)?;
             }
             Ok(totals)
@@ -228,26 +213,6 @@ impl GroupList {
 
 /// Groups that a walk by path meets before their members are read.
 const WALK_AHEAD: usize = 100_000;
-
-/// The absolute path of a file.
-pub(crate) fn absolute(
-    catalog: &ReadOnly,
-    paths: &mut FolderPaths,
-    roots: &[(RootId, PathBuf)],
-    folder: FolderId,
-    name: &OsStr,
-) -> Result<PathBuf, CatalogError> {
-    let (root, below) = paths.get(catalog, folder)?;
-    Ok(root_path(roots, root).join(below.join(name)))
-}
-
-/// The path of a root.
-pub(crate) fn root_path(roots: &[(RootId, PathBuf)], id: RootId) -> &Path {
-    roots
-        .iter()
-        .find(|(root, _)| *root == id)
-        .map_or(Path::new("/"), |(_, path)| path)
-}
 
 fn volumes(catalog: &ReadOnly) -> Result<Vec<(VolumeId, String)>, CatalogError> {
     let mut statement = catalog

@@ -2,6 +2,7 @@
 //! must be those of a plain count over all names.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use proptest::sample::select;

@@ -66,6 +66,8 @@ fn fitting(width: u64, bytes: usize, room: usize) -> u64 {
 
 /// Things that take memory and have a key.
 pub(crate) trait Keyed {
+    /// How many there are.
+    fn len(&self) -> usize;
     /// Bytes in use.
     fn bytes(&self) -> usize;
     /// Moves everything over from `other`.
@@ -146,6 +148,10 @@ mod tests {
     use super::*;
 
     impl Keyed for Vec<Key> {
+        fn len(&self) -> usize {
+            self.len()
+        }
+
         fn bytes(&self) -> usize {
             self.len() * 8
         }

@@ -5,11 +5,23 @@ use std::cmp::Ordering;
 
 use rayon::slice::ParallelSliceMut;
 
-use super::Order;
-
 /// Groups that memory is reserved for at most: the number of names is what the
 /// catalog claims.
 const MOST_RESERVED: usize = 4 << 20;
+
+/// In which order groups come; ties are broken by digest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// Most reclaimable bytes first.
+    #[default]
+    Reclaimable,
+    /// Largest files first.
+    Size,
+    /// Most copies first.
+    Count,
+    /// By the first path in each group.
+    Path,
+}
 
 /// The first eight bytes of a digest. In the order of the digests, so that
 /// ranks that tie come in the order that digests give them. Two digests with

@@ -1,12 +1,14 @@
 //! Reading the whole `files` table on several connections at once, each
-//! taking ranges of folders, all of them on one snapshot.
+//! taking ranges of folders, all of them on one snapshot. What is gathered from
+//! the rows is up to a [`Pass`].
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::thread;
 
-use rusqlite::Rows;
+use rusqlite::{Row, Rows};
 
+use super::part::{Keyed, Sink};
 use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly};
 use crate::model::{CopyId, RootId, VolumeId};
 
@@ -19,6 +21,9 @@ const WORTH_SHARING: i64 = 4 << 20;
 const RANGES_EACH: i64 = 16;
 /// How often a snapshot common to all connections is tried for.
 const SNAPSHOT_ATTEMPTS: usize = 10;
+
+/// Rows that a thread gathers before it hands them over.
+const BATCH: usize = 1024;
 
 /// Selects the folders of a range for [`Places`].
 const PLACES: &str = "SELECT id, root, volume FROM folders WHERE id BETWEEN ?1 AND ?2 ORDER BY id";
@@ -36,11 +41,44 @@ pub(crate) struct Readers {
     active: usize,
 }
 
+/// Gathers something from all files, on several threads.
+pub(crate) trait Pass: Sync {
+    /// What a thread gathers.
+    type Batch: Keyed + Default;
+    /// Selects files of the folders ?1 to ?2, by folder, which is the first
+    /// column.
+    fn sql(&self) -> &str;
+    /// Where batches go.
+    fn sink(&self) -> &Sink<Self::Batch>;
+    /// Takes what is wanted of a row.
+    fn take(
+        &self,
+        row: &Row<'_>,
+        at: &mut Position<'_>,
+        batch: &mut Self::Batch,
+    ) -> Result<(), CatalogError>;
+}
+
+/// How far a thread has come in its range of folders.
+pub(crate) struct Position<'a> {
+    pub(crate) catalog: &'a ReadOnly,
+    pub(crate) paths: &'a mut FolderPaths,
+    places: Places<'a>,
+}
+
+impl Position<'_> {
+    /// Where the file of a row lies; `None` if its folder does not exist. The
+    /// rows must come by folder.
+    pub(crate) fn place(&mut self, row: &Row<'_>) -> Result<Option<Place>, CatalogError> {
+        self.places.find(row.get(0)?)
+    }
+}
+
 /// A range of folder ids, both ends included.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct FolderRange {
-    pub(crate) first: i64,
-    pub(crate) last: i64,
+struct FolderRange {
+    first: i64,
+    last: i64,
 }
 
 impl Readers {
@@ -119,12 +157,8 @@ impl Readers {
         Ok(())
     }
 
-    /// Calls `visit` for ranges that together cover every folder. Ends at the
-    /// first error.
-    pub(crate) fn sweep(
-        &mut self,
-        visit: impl Fn(&mut Reader, FolderRange) -> Result<(), CatalogError> + Sync,
-    ) -> Result<(), CatalogError> {
+    /// Takes `pass` over the files of every folder. Ends at the first error.
+    pub(crate) fn sweep(&mut self, pass: &impl Pass) -> Result<(), CatalogError> {
         let ranges = self.ranges()?;
         let failed = AtomicBool::new(false);
         let error = Mutex::new(None);
@@ -132,7 +166,7 @@ impl Readers {
             while !failed.load(Ordering::Relaxed)
                 && let Some(range) = ranges.take()
             {
-                if let Err(cause) = visit(reader, range) {
+                if let Err(cause) = reader.visit(pass, range) {
                     failed.store(true, Ordering::Relaxed);
                     let mut first = error.lock().unwrap_or_else(|poison| poison.into_inner());
                     first.get_or_insert(cause);
@@ -176,6 +210,28 @@ impl Readers {
 }
 
 impl Reader {
+    /// Takes `pass` over a range of folders.
+    fn visit<P: Pass>(&mut self, pass: &P, range: FolderRange) -> Result<(), CatalogError> {
+        let Self { catalog, paths } = self;
+        let mut folders = catalog.connection.prepare_cached(PLACES)?;
+        let mut at = Position {
+            catalog,
+            paths,
+            places: Places::new(&mut folders, range)?,
+        };
+        let mut files = catalog.connection.prepare_cached(pass.sql())?;
+        let mut rows = files.query([range.first, range.last])?;
+        let mut batch = P::Batch::default();
+        while let Some(row) = rows.next()? {
+            pass.take(row, &mut at, &mut batch)?;
+            if batch.len() >= BATCH {
+                pass.sink().add(&mut batch);
+            }
+        }
+        pass.sink().add(&mut batch);
+        Ok(())
+    }
+
     fn data_version(&self) -> Result<i64, CatalogError> {
         let version = self
             .catalog
@@ -227,21 +283,13 @@ impl Place {
 
 /// The places of a range of folders, read in step with its files: a join
 /// without a lookup for every file.
-pub(crate) struct Places<'a> {
+struct Places<'a> {
     rows: Rows<'a>,
     at: Option<Place>,
 }
 
 impl<'a> Places<'a> {
-    /// The statement behind it.
-    pub(crate) fn statement(
-        catalog: &ReadOnly,
-    ) -> Result<rusqlite::CachedStatement<'_>, CatalogError> {
-        Ok(catalog.connection.prepare_cached(PLACES)?)
-    }
-
-    /// The places of a range.
-    pub(crate) fn new(
+    fn new(
         statement: &'a mut rusqlite::CachedStatement<'_>,
         range: FolderRange,
     ) -> Result<Self, CatalogError> {
@@ -253,7 +301,7 @@ impl<'a> Places<'a> {
 
     /// The place of a folder whose id is not smaller than the one before;
     /// `None` for one that does not exist.
-    pub(crate) fn find(&mut self, folder: i64) -> Result<Option<Place>, CatalogError> {
+    fn find(&mut self, folder: i64) -> Result<Option<Place>, CatalogError> {
         while self.at.is_none_or(|at| at.id < folder) {
             let Some(row) = self.rows.next()? else {
                 return Ok(None);

@@ -13,12 +13,12 @@ pub use listing::Listing;
 use rusqlite::params;
 
 use crate::catalog::query::files::FileFilter;
-use crate::catalog::query::groups::absolute;
+use crate::catalog::query::paths::RootPaths;
 use crate::catalog::query::places::Extent;
 use crate::catalog::runs::ROTTEN;
 use crate::catalog::store::terms::{CopyColumns, UNREAD, UNRESOLVED, same_state, state_of};
 use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly, rows};
-use crate::model::{FileState, FolderId, RootId};
+use crate::model::{FileState, FolderId};
 
 /// Rows fetched at once.
 const PAGE: u32 = 1_000;
@@ -90,7 +90,7 @@ pub struct SideFolder {
 /// The two sides.
 pub struct Sides {
     catalog: ReadOnly,
-    roots: Vec<(RootId, PathBuf)>,
+    roots: RootPaths,
     paths: FolderPaths,
     filter: FileFilter,
     last_file: i64,
@@ -106,9 +106,8 @@ impl Sides {
         theirs: &[FolderId],
         filter: FileFilter,
     ) -> Result<Self, CatalogError> {
-        let roots = catalog.roots()?;
         let sides = Self {
-            roots: roots.into_iter().map(|root| (root.id, root.path)).collect(),
+            roots: RootPaths::of(&catalog)?,
             catalog,
             paths: FolderPaths::default(),
             filter,
@@ -338,11 +337,6 @@ impl Sides {
     }
 
     fn path(&mut self, folder: FolderId, name: &OsStr) -> Result<PathBuf, CatalogError> {
-        let path = absolute(&self.catalog, &mut self.paths, &self.roots, folder, name)?;
-        // Pushing an empty name leaves a trailing slash.
-        Ok(match name.is_empty() {
-            true => path.components().collect(),
-            false => path,
-        })
+        (self.roots).absolute(&self.catalog, &mut self.paths, folder, name)
     }
 }
