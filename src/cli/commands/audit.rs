@@ -78,7 +78,7 @@ pub(crate) fn run(context: &Context, args: &AuditArgs) -> anyhow::Result<Exit> {
         } = telling;
         failed?;
         let covered = context.catalog()?.coverage(&question.tops);
-        let covered = covered.map_err(|error| context.at_catalog(error))?;
+        let covered = covered?;
         totals.complete(&outcome, covered);
         let sentences = totals.sentences(context, &outcome, form.exact_bytes);
         let left = answer.end(&totals, &sentences)?;

@@ -11,7 +11,7 @@ pub(crate) fn run(context: &Context, args: &BackupArgs) -> anyhow::Result<Exit> 
     match context.catalog()?.backup(&args.file) {
         Ok(()) => {}
         Err(error @ CatalogError::BadTarget { .. }) => return Err(exit::usage(error)),
-        Err(error) => return Err(context.at_catalog(error).into()),
+        Err(error) => return Err(error.into()),
     }
     let size = std::fs::metadata(&args.file).map_or(0, |file| file.len());
     output::print(&format!(

@@ -18,9 +18,7 @@ const PAGE: u32 = 1_000;
 
 pub(crate) fn run(context: &Context, args: &ErrorsArgs) -> anyhow::Result<Exit> {
     let catalog = context.catalog()?;
-    let causes = catalog
-        .fault_causes()
-        .map_err(|error| context.at_catalog(error))?;
+    let causes = catalog.fault_causes()?;
     let list = DeadLetters {
         catalog,
         left: args.limit.unwrap_or(u64::MAX),

@@ -17,18 +17,16 @@ const COLUMNS: &[Column] = &[
 ];
 
 /// The files that have a digest, and a count of those that have none.
-struct Digested<'a> {
-    context: &'a Context,
+struct Digested {
     list: FileList,
     files: u64,
     digested: u64,
 }
 
-impl Digested<'_> {
+impl Digested {
     fn next(&mut self) -> anyhow::Result<Option<(Digest, FileEntry)>> {
         loop {
-            let next = self.list.next_file();
-            let Some(file) = next.map_err(|error| self.context.at_catalog(error))? else {
+            let Some(file) = self.list.next_file()? else {
                 return Ok(None);
             };
             self.files += 1;
@@ -43,13 +41,11 @@ impl Digested<'_> {
 pub(crate) fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<Exit> {
     let filter = args.filter.filter()?;
     let question = Question::about(context, args.path.as_deref())?;
-    let at_catalog = |error| context.at_catalog(error);
-    let algorithm = question.catalog.algorithm().map_err(at_catalog)?;
+    let algorithm = question.catalog.algorithm()?;
     let format = args.format.unwrap_or(Format::Sums(algorithm));
     check_format(format, algorithm)?;
-    let list = FileList::digests(question.catalog, &question.tops, filter).map_err(at_catalog)?;
+    let list = FileList::digests(question.catalog, &question.tops, filter)?;
     let mut digested = Digested {
-        context,
         list,
         files: 0,
         digested: 0,

@@ -8,11 +8,9 @@ use crate::report::text::{counted, human_size};
 
 pub(crate) fn run(context: &Context, args: &ForgetArgs) -> anyhow::Result<Exit> {
     let mut catalog = context.exclusive("forget")?;
-    let roots = catalog.roots().map_err(|error| context.at_catalog(error))?;
+    let roots = catalog.roots()?;
     let root = paths::root_named(&roots, &args.path)?;
-    let rows = catalog
-        .forget(&root.path)
-        .map_err(|error| context.at_catalog(error))?;
+    let rows = catalog.forget(&root.path)?;
     let mut line = format!(
         "forgot {}: {}, {}",
         escape(&root.path),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::report;
-use crate::catalog::{CatalogError, FileList, ReadOnly, RootRow, ScanRow, Verdict};
+use crate::catalog::{FileList, ReadOnly, RootRow, ScanRow, Verdict};
 use crate::cli::args::HistoryArgs;
 use crate::cli::session::{Context, Form, Writing, named_place_ever};
 use crate::cli::terminal::{Exit, exit};
@@ -43,9 +43,8 @@ const FILES: &[Column] = &[
 
 pub(crate) fn run(context: &Context, args: &HistoryArgs) -> anyhow::Result<Exit> {
     let catalog = context.catalog()?;
-    let at_catalog = |error: CatalogError| context.at_catalog(error);
-    let header = report::header(&catalog).map_err(at_catalog)?;
-    let roots = catalog.roots().map_err(at_catalog)?;
+    let header = report::header(&catalog)?;
+    let roots = catalog.roots()?;
     let place = match &args.path {
         Some(typed) => Some(named_place_ever(context, &catalog, typed)?),
         None => None,
@@ -116,7 +115,7 @@ fn list_scans(
     place: Option<&Path>,
 ) -> anyhow::Result<Exit> {
     let scans = catalog.recent_scans(u32::MAX);
-    let mut scans = scans.map_err(|error| context.at_catalog(error))?;
+    let mut scans = scans?;
     let path_of = |scan: &ScanRow| -> PathBuf {
         let root = roots.iter().find(|root| root.id == scan.root);
         let root = root.map_or(Path::new("/"), |root| &root.path);
@@ -214,14 +213,13 @@ fn changes(
     place: Option<&Path>,
     scans: (ScanId, ScanId),
 ) -> anyhow::Result<Exit> {
-    let at_catalog = |error: CatalogError| context.at_catalog(error);
     let tops = match place {
         Some(place) => catalog.tops_ever(place),
         None => catalog.all_tops(),
     };
-    let tops = tops.map_err(at_catalog)?;
+    let tops = tops?;
     let filter = args.filter.filter()?;
-    let mut list = FileList::changes(catalog, &tops, filter, scans).map_err(at_catalog)?;
+    let mut list = FileList::changes(catalog, &tops, filter, scans)?;
     let form = Form::from(&args.answer);
     form.give(context, header, ("files", FILES), |answer| {
         let mut totals = ChangeTotals {
@@ -229,7 +227,7 @@ fn changes(
             to: scans.1.0,
             ..ChangeTotals::default()
         };
-        while let Some(file) = list.next_file().map_err(at_catalog)? {
+        while let Some(file) = list.next_file()? {
             let (files, bytes) = match file.verdict {
                 Verdict::Appeared => (&mut totals.added_files, &mut totals.added_bytes),
                 _ => (&mut totals.deleted_files, &mut totals.deleted_bytes),

@@ -6,10 +6,7 @@ use crate::cli::terminal::{Exit, output};
 use crate::report::text::{counted, human_size};
 
 pub(crate) fn run(context: &Context, args: &PurgeArgs) -> anyhow::Result<Exit> {
-    let purged = context
-        .exclusive("purge")?
-        .purge(args.before)
-        .map_err(|error| context.at_catalog(error))?;
+    let purged = context.exclusive("purge")?.purge(args.before)?;
     if (purged.files, purged.folders, purged.bytes) == (0, 0, 0) {
         output::print("nothing to purge\n")?;
         return Ok(Exit::Done);

@@ -22,29 +22,27 @@ pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
         ));
     }
     let catalog = context.catalog()?;
-    let at_catalog = |error| context.at_catalog(error);
-    let header = header(&catalog).map_err(at_catalog)?;
+    let header = header(&catalog)?;
     let check = match args.check {
-        true => Some(Checker::new(catalog.roots().map_err(at_catalog)?)),
+        true => Some(Checker::new(catalog.roots()?)),
         false => None,
     };
     let below = args.paths.iter();
     let below = below.map(|typed| named_place_ever(context, &catalog, typed));
     let below: Vec<_> = below.collect::<Result<_, _>>()?;
-    for root in catalog.roots().map_err(at_catalog)? {
+    for root in catalog.roots()? {
         for notice in Notice::of_whole_paths(&args.exclude, &root.path) {
             context.note(&notice.to_string());
         }
     }
-    let filter = filter(context, &catalog, args, below.clone())?;
-    let rotten = catalog.rotten().map_err(at_catalog)?.len() as u64;
+    let filter = filter(&catalog, args, below.clone())?;
+    let rotten = catalog.rotten()?.len() as u64;
     let source = Source {
-        groups: GroupList::build(catalog, filter).map_err(at_catalog)?,
+        groups: GroupList::build(catalog, filter)?,
         check,
         left_out: LeftOut::default(),
         below,
         args,
-        context,
     };
     let left_out = write(context, args, &header, source)?;
     if matches!(format, Format::Csv | Format::Fdupes) && left_out.groups > 0 {
@@ -76,14 +74,11 @@ pub(crate) fn header(catalog: &ReadOnly) -> Result<Header, crate::catalog::Catal
 }
 
 fn filter(
-    context: &Context,
     catalog: &ReadOnly,
     args: &ReportArgs,
     below: Vec<PathBuf>,
 ) -> anyhow::Result<GroupFilter> {
-    let algorithm = catalog
-        .algorithm()
-        .map_err(|error| context.at_catalog(error))?;
+    let algorithm = catalog.algorithm()?;
     Ok(GroupFilter {
         min_count: args.min_count,
         min_size: args.min_size,
@@ -139,7 +134,6 @@ struct Source<'a> {
     left_out: LeftOut,
     below: Vec<PathBuf>,
     args: &'a ReportArgs,
-    context: &'a Context,
 }
 
 /// What `--limit` and `--check` kept out of the report.
@@ -191,7 +185,7 @@ impl Source<'_> {
             printed.reclaimable = printed.reclaimable.saturating_add(group.reclaimable());
             report.group(&group)?;
             if self.args.limit == Some(printed.groups) {
-                self.left_out.is_cut = self.check.is_some() && self.fetch()?.is_some();
+                self.left_out.is_cut = self.check.is_some() && self.groups.next_group()?.is_some();
                 break;
             }
         }
@@ -204,14 +198,9 @@ impl Source<'_> {
         Ok(self.left_out)
     }
 
-    fn fetch(&mut self) -> anyhow::Result<Option<Group>> {
-        let next = self.groups.next_group();
-        Ok(next.map_err(|error| self.context.at_catalog(error))?)
-    }
-
     fn next(&mut self) -> anyhow::Result<Option<Group>> {
         loop {
-            let Some(group) = self.fetch()? else {
+            let Some(group) = self.groups.next_group()? else {
                 return Ok(None);
             };
             let Some(check) = &self.check else {

@@ -28,10 +28,7 @@ pub(crate) fn run(context: &Context, args: &RootsArgs) -> anyhow::Result<Exit> {
 }
 
 fn list(context: &Context) -> anyhow::Result<()> {
-    let roots = context
-        .catalog()?
-        .roots()
-        .map_err(|error| context.at_catalog(error))?;
+    let roots = context.catalog()?.roots()?;
     let rows = roots.iter().map(|root| {
         vec![
             escape(&root.path),
@@ -45,7 +42,7 @@ fn list(context: &Context) -> anyhow::Result<()> {
 
 fn move_root(context: &Context, old: &Path, new: &Path) -> anyhow::Result<()> {
     let mut catalog = context.exclusive("roots move")?;
-    let roots = catalog.roots().map_err(|error| context.at_catalog(error))?;
+    let roots = catalog.roots()?;
     let root = paths::root_named(&roots, old)?;
     let new = paths::resolve(new)?;
     let volume = volume_of(&new)?;
@@ -56,7 +53,7 @@ fn move_root(context: &Context, old: &Path, new: &Path) -> anyhow::Result<()> {
         .and_then(|volume| catalog.move_root(&root.path, &new, volume))
         .map_err(|error| match error {
             CatalogError::Overlap { .. } => exit::usage(error),
-            other => context.at_catalog(other).into(),
+            other => other.into(),
         })?;
     output::print(&format!(
         "moved root {} to {}\n",

@@ -69,10 +69,8 @@ impl Totals {
 pub(crate) fn run(context: &Context, args: &UniqueArgs) -> anyhow::Result<Exit> {
     let filter = args.filter.filter()?;
     let question = Question::about(context, args.path.as_deref())?;
-    let at_catalog = |error| context.at_catalog(error);
     let tops = &question.tops;
-    let mut list = FileList::of_few_copies(question.catalog, tops, filter, args.copies_under)
-        .map_err(at_catalog)?;
+    let mut list = FileList::of_few_copies(question.catalog, tops, filter, args.copies_under)?;
     let columns = if args.copies_under > 2 {
         COPIES_TOO
     } else {
@@ -84,7 +82,7 @@ pub(crate) fn run(context: &Context, args: &UniqueArgs) -> anyhow::Result<Exit> 
             copies_under: args.copies_under,
             ..Totals::default()
         };
-        while let Some(file) = list.next_file().map_err(at_catalog)? {
+        while let Some(file) = list.next_file()? {
             totals.add(&file);
             answer.row(&[
                 Cell::text(file.verdict.name()),

@@ -13,10 +13,7 @@ pub(crate) fn run(context: &Context, args: &VerifyArgs) -> anyhow::Result<Exit> 
     // A file beyond repair is not even opened for writing.
     if args.repair && problems.iter().any(|problem| problem.mendable) {
         output::print(&text)?;
-        let done = context
-            .exclusive("verify")?
-            .repair()
-            .map_err(|error| context.at_catalog(error))?;
+        let done = context.exclusive("verify")?.repair()?;
         text = done
             .iter()
             .map(|line| format!("repaired: {}\n", escape(line)))
@@ -34,9 +31,7 @@ pub(crate) fn run(context: &Context, args: &VerifyArgs) -> anyhow::Result<Exit> 
 
 fn check(context: &Context) -> anyhow::Result<Vec<Problem>> {
     let catalog = ReadOnly::open_to_check(&context.config.db)?;
-    Ok(catalog
-        .verify()
-        .map_err(|error| context.at_catalog(error))?)
+    Ok(catalog.verify()?)
 }
 
 fn list(problems: &[Problem]) -> String {

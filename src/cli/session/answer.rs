@@ -101,14 +101,13 @@ impl Question {
     /// A question about the live files at and below `path`, or about all.
     pub(crate) fn about(context: &Context, path: Option<&Path>) -> anyhow::Result<Self> {
         let catalog = context.catalog()?;
-        let at_catalog = |error: CatalogError| context.at_catalog(error);
-        let header = report::header(&catalog).map_err(at_catalog)?;
+        let header = report::header(&catalog)?;
         let (place, tops) = match path {
             Some(path) => {
                 let (place, tops) = named_place(context, &catalog, path)?;
                 (Some(place), tops)
             }
-            None => (None, catalog.all_tops().map_err(at_catalog)?),
+            None => (None, catalog.all_tops()?),
         };
         Ok(Self {
             catalog,
@@ -125,10 +124,9 @@ pub(crate) fn named_place(
     catalog: &ReadOnly,
     typed: &Path,
 ) -> anyhow::Result<(PathBuf, Vec<FolderId>)> {
-    let at_catalog = |error: CatalogError| context.at_catalog(error);
-    let roots = catalog.roots().map_err(at_catalog)?;
+    let roots = catalog.roots()?;
     let place = paths::place_named(context, &roots, typed)?;
-    let tops = catalog.tops_of(&place).map_err(at_catalog)?;
+    let tops = catalog.tops_of(&place)?;
     if tops.is_empty() && (place.is_file() || is_known_file(catalog, &place)?) {
         return Err(paths::is_a_file(&place));
     }
@@ -144,11 +142,10 @@ pub(crate) fn named_place_ever(
     catalog: &ReadOnly,
     typed: &Path,
 ) -> anyhow::Result<PathBuf> {
-    let at_catalog = |error: CatalogError| context.at_catalog(error);
-    let roots = catalog.roots().map_err(at_catalog)?;
+    let roots = catalog.roots()?;
     let place = paths::place_named(context, &roots, typed)?;
-    let tops = catalog.tops_ever(&place).map_err(at_catalog)?;
-    if tops.is_empty() && !is_known_file(catalog, &place).map_err(at_catalog)? {
+    let tops = catalog.tops_ever(&place)?;
+    if tops.is_empty() && !is_known_file(catalog, &place)? {
         return Err(unknown(context, &place));
     }
     Ok(place)

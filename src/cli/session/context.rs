@@ -74,19 +74,15 @@ impl Context {
         Exclusive::open(&self.config.db, command)
     }
 
-    /// Puts the catalog's path in front of an error that does not name it.
-    pub(crate) fn at_catalog(&self, error: CatalogError) -> CatalogError {
-        error.at(&self.config.db)
-    }
-
-    /// The same for any error that ended a command.
+    /// Puts the catalog's path in front of the error that ended a command, if it is
+    /// one of the catalog that does not name it.
     pub(crate) fn name_catalog(&self, error: anyhow::Error) -> anyhow::Error {
         let error = match error.downcast::<CatalogError>() {
-            Ok(error) => return self.at_catalog(error).into(),
+            Ok(error) => return error.at(&self.config.db).into(),
             Err(other) => other,
         };
         match error.downcast::<ScanError>() {
-            Ok(ScanError::Catalog(error)) => self.at_catalog(error).into(),
+            Ok(ScanError::Catalog(error)) => error.at(&self.config.db).into(),
             Ok(other) => other.into(),
             Err(other) => other,
         }

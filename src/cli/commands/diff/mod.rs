@@ -38,7 +38,7 @@ struct Place {
 
 pub(crate) fn run(context: &Context, args: &DiffArgs) -> anyhow::Result<Exit> {
     let catalog = context.catalog()?;
-    let header = report::header(&catalog).map_err(|error| context.at_catalog(error))?;
+    let header = report::header(&catalog)?;
     let place = |letter, typed| -> anyhow::Result<Place> {
         let (path, tops) = named_place(context, &catalog, typed)?;
         Ok(Place { letter, path, tops })
@@ -83,11 +83,9 @@ fn direction(
 ) -> anyhow::Result<Direction> {
     let filter = args.filter.filter()?;
     let is_partial = !filter.is_open();
-    let at_catalog = |error| context.at_catalog(error);
     let catalog = context.catalog()?;
-    let mut sides =
-        crate::catalog::Sides::build(catalog, &from.tops, &to.tops, filter).map_err(at_catalog)?;
-    let mut standing = Standing::of(context, &sides, from, to).map_err(at_catalog)?;
+    let mut sides = crate::catalog::Sides::build(catalog, &from.tops, &to.tops, filter)?;
+    let mut standing = Standing::of(context, &sides, from, to)?;
     if is_partial {
         standing.object("only some of the files were compared (size, extension or --exclude)");
     }

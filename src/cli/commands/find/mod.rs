@@ -9,7 +9,7 @@ use finder::{Finder, Found, Now, Place, Wanted};
 use serde::Serialize;
 
 use crate::access::Checker;
-use crate::catalog::{CatalogError, Lookup, ReadOnly};
+use crate::catalog::{Lookup, ReadOnly};
 use crate::cli::args::FindArgs;
 use crate::cli::commands::report;
 use crate::cli::session::{Context, Form, Writing};
@@ -44,10 +44,9 @@ struct Totals {
 
 pub(crate) fn run(context: &Context, args: &FindArgs) -> anyhow::Result<Exit> {
     let catalog = context.catalog()?;
-    let at_catalog = |error: CatalogError| context.at_catalog(error);
-    let header = report::header(&catalog).map_err(at_catalog)?;
-    let algorithm = catalog.algorithm().map_err(at_catalog)?;
-    let roots = catalog.roots().map_err(at_catalog)?;
+    let header = report::header(&catalog)?;
+    let algorithm = catalog.algorithm()?;
+    let roots = catalog.roots()?;
     let wanted = wanted(args, algorithm, &catalog)?;
     let (mut sizes, mut digests) = (Vec::new(), Vec::new());
     for one in &wanted {
@@ -60,7 +59,7 @@ pub(crate) fn run(context: &Context, args: &FindArgs) -> anyhow::Result<Exit> {
         }
     }
     let mut finder = Finder {
-        lookup: Lookup::build(catalog, &sizes, &digests).map_err(at_catalog)?,
+        lookup: Lookup::build(catalog, &sizes, &digests)?,
         checker: Checker::new(roots),
         algorithm,
         elsewhere: args.elsewhere,

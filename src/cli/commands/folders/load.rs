@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use crate::catalog::{CatalogError, FolderPaths, ReadOnly, RootRow, TreeFolder, has_extension};
 use crate::cli::args::{FoldersArgs, excluded};
-use crate::cli::session::Context;
 use crate::folders::{FileFact, FolderFact, Forest, ForestBuilder, Gaps};
 use crate::model::{FolderId, Globs, ScanId};
 
@@ -177,9 +176,4 @@ fn complete_scans(catalog: &ReadOnly, exclude: &[String]) -> Result<HashSet<Scan
         others.exclude.retain(|glob| !exclude.contains(glob));
         others.may_hide_files()
     })
-}
-
-/// An error of the catalog with its path.
-pub(crate) fn at(error: CatalogError, context: &Context) -> anyhow::Error {
-    context.at_catalog(error).into()
 }

@@ -62,11 +62,9 @@ struct Inquiry<'a> {
 
 impl Inquiry<'_> {
     fn report(&self, percent: Option<u8>) -> anyhow::Result<FolderReport> {
-        let at_catalog = |error| self.context.at_catalog(error);
         let args = self.args;
-        let mut places = Places::new(self.catalog).map_err(at_catalog)?;
-        let forest = load::forest(self.catalog, &self.filter, args)
-            .map_err(|error| load::at(error, self.context))?;
+        let mut places = Places::new(self.catalog)?;
+        let forest = load::forest(self.catalog, &self.filter, args)?;
         let wanted = self.wanted(&places, &forest)?;
         let wanted = |node: Node| wanted[node as usize];
         let answer = match percent {
@@ -85,7 +83,7 @@ impl Inquiry<'_> {
             }
         };
         Ok(FolderReport {
-            header: report::header(self.catalog).map_err(at_catalog)?,
+            header: report::header(self.catalog)?,
             scope: FolderScope {
                 min_size: args.min_size,
                 max_size: args.max_size,
@@ -109,7 +107,7 @@ impl Inquiry<'_> {
                 .collect();
             if tops.is_empty() {
                 let folder = self.catalog.folder_at(&path);
-                tops.extend(folder.map_err(|error| self.context.at_catalog(error))?);
+                tops.extend(folder?);
             }
             let tops: Vec<Node> = tops.iter().filter_map(|&id| forest.node(id)).collect();
             if tops.is_empty() && path.is_file() {
@@ -151,7 +149,7 @@ impl Inquiry<'_> {
             let mut named = |nodes: &[Node]| -> anyhow::Result<_> {
                 let ids = nodes.iter().map(|&node| forest.id(node));
                 let paths: Result<_, _> = ids.map(|id| places.path(id)).collect();
-                Ok(paths.map_err(|error| self.context.at_catalog(error))?)
+                Ok(paths?)
             };
             groups.push(FolderGroup {
                 files: group.files,
@@ -179,10 +177,7 @@ impl Inquiry<'_> {
         let mut pairs = Vec::new();
         for pair in &found.pairs[..self.shown(found.pairs.len())] {
             let [left, right] = comparer.sides(pair);
-            let mut path = |node| {
-                let path = places.path(forest.id(node));
-                path.map_err(|error| self.context.at_catalog(error))
-            };
+            let mut path = |node| places.path(forest.id(node));
             pairs.push(FolderPair {
                 both: pair.both,
                 either: pair.either,
@@ -210,7 +205,11 @@ impl Inquiry<'_> {
         forest: &Forest,
         pair: &Pair,
     ) -> anyhow::Result<crate::folders::Differences> {
-        detail::differences_of(self.catalog, &self.filter, forest, pair)
-            .map_err(|error| load::at(error, self.context))
+        Ok(detail::differences_of(
+            self.catalog,
+            &self.filter,
+            forest,
+            pair,
+        )?)
     }
 }

@@ -18,7 +18,7 @@ use crate::platform::VolumeTable;
 use crate::report::Format;
 
 pub(crate) fn run(context: &Context, args: &StatusArgs) -> anyhow::Result<Exit> {
-    let status = Status::of(&context.catalog()?).map_err(|error| context.at_catalog(error))?;
+    let status = Status::of(&context.catalog()?)?;
     let text = match args.format.format() {
         Format::Json => json::render(&status)?,
         _ => table::render(&status, context, args.bytes),
