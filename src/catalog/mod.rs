@@ -12,18 +12,19 @@ mod write;
 
 pub use query::{
     Doubt, Exclusion, FileEntry, FileFilter, FileList, GroupFilter, GroupList, Known, Listing,
-    Lookup, Order, Share, ShareUnit, SideFile, SideFolder, SideMatch, Sides, TreeFault, TreeFile,
-    TreeFolder, Verdict, Wanted, has_extension,
+    Lookup, Order, Settled, SideFile, SideFolder, SideMatch, Sides, TreeFault, TreeFile,
+    TreeFolder, Verdict, has_extension,
 };
 pub use runs::{
     AuditCopy, AuditFinding, AuditId, AuditList, AuditNote, AuditRun, AuditScope, Candidates,
     Coverage, FaultCause, FaultEntry, FolderRow, HashClass, KnownFile, KnownFolder, NO_SCAN,
-    NameRange, NewScan, Placement, RootRow, ScanCounters, ScanRow, Selection, Settled, VolumeRow,
-    WorkCopy, WorkName,
+    NameRange, NewScan, Placement, RootRow, ScanRow, Selection, Share, ShareUnit, VolumeRow,
+    Wanted, WorkCopy,
 };
 pub use store::{CatalogError, Exclusive, FolderPaths, Lock, Pause, ReadOnly, own_files};
 pub use upkeep::{Problem, Purged};
 pub use write::{
     FaultRecord, FileChange, FileOutcome, FileResult, FolderListing, HashState, ListingCounts,
-    NewFolder, PartListing, Record, Sample, SampleHash, Signature, Signer, Writer, WriterHandle,
+    NewFolder, PartListing, Record, Sample, SampleHash, Signature, Signer, WorkName, Writer,
+    WriterHandle,
 };

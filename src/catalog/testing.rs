@@ -352,7 +352,7 @@ impl Run {
 
     fn complete(self, bed: &Bed) -> ScanId {
         let totals = Totals {
-            undetermined: bed.reader().undetermined().unwrap(),
+            undetermined: bed.reader().unchecked().unwrap(),
             ..Totals::default()
         };
         let summary = Summary {

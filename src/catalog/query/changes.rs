@@ -5,7 +5,6 @@ use rusqlite::params;
 use super::files::{FileFilter, FileList, Fold, Verdict};
 use super::places::Extent;
 use crate::catalog::store::{CatalogError, ReadOnly};
-use crate::catalog::write::apply::absences;
 use crate::model::{FolderId, ScanId};
 
 impl FileList {
@@ -52,7 +51,17 @@ fn was_there(scan: &str) -> String {
         "(files.first_scan <= {scan}
           AND (files.removed_in IS NULL OR files.removed_in > {scan})
           AND NOT {})",
-        absences::was_gone(scan)
+        was_gone(scan)
+    )
+}
+
+/// True of a row of `files` that was gone after a scan, which is a parameter
+/// of the statement, and is back since.
+fn was_gone(scan: &str) -> String {
+    format!(
+        "EXISTS (SELECT 1 FROM absences
+                  WHERE absences.folder = files.folder AND absences.name = files.name
+                    AND absences.removed_in <= {scan} AND absences.returned_in > {scan})"
     )
 }
 

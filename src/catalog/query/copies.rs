@@ -5,8 +5,8 @@ use rusqlite::params;
 
 use super::files::{FileFilter, FileList, Fold};
 use super::places::Extent;
-use crate::catalog::runs::{ROTTEN, open_classes};
-use crate::catalog::store::terms::COPY;
+use super::unresolved::open_classes;
+use crate::catalog::store::terms::{COPY, CORRUPTED};
 use crate::catalog::store::{CatalogError, ReadOnly};
 use crate::model::FolderId;
 
@@ -42,7 +42,7 @@ impl FileList {
                    LEFT JOIN temp.copy_counts AS counted ON counted.digest = files.digest
                   WHERE files.removed_in IS NULL AND files.size > 0
                     AND files.size BETWEEN ?1 AND ?2
-                    AND (ifnull(counted.copies, 1) < ?3 OR {ROTTEN})
+                    AND (ifnull(counted.copies, 1) < ?3 OR {CORRUPTED})
                   ORDER BY verdict = 3, files.size DESC, folders.volume, files.ino,
                            places.rank, files.name"
             );
@@ -63,7 +63,7 @@ fn count_copies(catalog: &ReadOnly) -> Result<(), CatalogError> {
              digest BLOB PRIMARY KEY, copies INTEGER, rotten INTEGER) WITHOUT ROWID;
          INSERT INTO temp.copy_counts
          SELECT digest, count(*) - sum(rotten), max(rotten) FROM (
-                SELECT files.digest AS digest, max({ROTTEN}) AS rotten
+                SELECT files.digest AS digest, max({CORRUPTED}) AS rotten
                   FROM files JOIN folders ON folders.id = files.folder
                  WHERE files.removed_in IS NULL AND files.digest IS NOT NULL
                  GROUP BY files.digest, {copy})

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use rusqlite::{Params, Row, params};
 
 use super::paths::RootPaths;
-use crate::catalog::runs::ROTTEN;
+use crate::catalog::store::terms::CORRUPTED;
 use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly, rows, signed, unsigned};
 use crate::model::{Digest, FileState, FolderId, Probe};
 
@@ -67,7 +67,7 @@ impl Lookup {
         connection.execute_batch(&format!(
             "CREATE TEMP TABLE known AS
              SELECT folder, name, size, mtime_ns, ctime_ns, ino, digest, probe,
-                    {ROTTEN} AS rotten FROM files
+                    {CORRUPTED} AS rotten FROM files
               WHERE removed_in IS NULL
                 AND (size IN (SELECT value FROM temp.wanted)
                      OR digest IN (SELECT value FROM temp.wanted));

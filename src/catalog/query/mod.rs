@@ -8,13 +8,14 @@ mod lookup;
 mod paths;
 mod place_diff;
 mod places;
-mod stage_progress;
 mod tree;
+mod unresolved;
 
 pub use files::{FileEntry, FileFilter, FileList, Verdict};
 pub use groups::{Exclusion, GroupFilter, GroupList, Order, has_extension};
 pub use lookup::{Known, Lookup};
 pub use place_diff::{Doubt, Listing, SideFile, SideFolder, SideMatch, Sides};
 pub(crate) use places::Extent;
-pub use stage_progress::{Share, ShareUnit, Wanted};
 pub use tree::{TreeFault, TreeFile, TreeFolder};
+pub use unresolved::Settled;
+pub(crate) use unresolved::count_unchecked;

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use rusqlite::Row;
 use rusqlite::types::ValueRef;
 
-use crate::catalog::runs::ROTTEN;
+use crate::catalog::store::terms::CORRUPTED;
 use crate::catalog::store::{CatalogError, ReadOnly, rows, unsigned};
 use crate::model::{FolderId, RootId, ScanId, VolumeId};
 
@@ -69,7 +69,7 @@ pub struct TreeFault {
 fn file_columns() -> String {
     format!(
         "files.folder, files.name, folders.volume, files.size, files.ino, files.mtime_ns,
-         files.probe, files.settled_in IS NOT NULL, files.digest, {ROTTEN}"
+         files.probe, files.settled_in IS NOT NULL, files.digest, {CORRUPTED}"
     )
 }
 

@@ -1,26 +1,27 @@
 //! What scans and audits need of the catalog: their own rows, the roots, what
 //! is known of a folder, and which files are to be read next.
 
+mod adopt;
 mod audits;
 mod candidates;
 mod faults;
 mod known;
+mod placement;
 mod roots;
-pub(crate) mod scans;
+mod scans;
 mod settle;
-pub(crate) mod summary;
+mod stage_progress;
+mod summary;
 mod work;
 
-pub(crate) use audits::ROTTEN;
 pub use audits::{
     AuditCopy, AuditFinding, AuditId, AuditList, AuditNote, AuditRun, AuditScope, Coverage, NO_SCAN,
 };
 pub use candidates::{Candidates, HashClass, Selection};
 pub use faults::{FaultCause, FaultEntry};
 pub use known::{FolderRow, KnownFile, KnownFolder, NameRange};
-pub use roots::{Placement, RootRow, VolumeRow};
-pub use scans::{NewScan, ScanCounters, ScanRow};
-pub use settle::Settled;
-pub(crate) use settle::{count_undetermined, open_classes};
-pub(crate) use summary::forget;
-pub use work::{WorkCopy, WorkName};
+pub use placement::Placement;
+pub use roots::{RootRow, VolumeRow};
+pub use scans::{NewScan, ScanRow};
+pub use stage_progress::{Share, ShareUnit, Wanted};
+pub use work::WorkCopy;

@@ -7,11 +7,9 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::catalog::store::{CatalogError, ReadOnly, path_blob, rows, signed, unsigned};
-use crate::catalog::write::ListingCounts;
-pub use crate::model::ScanCounters;
 use crate::model::{
-    Algorithm, AsOf, ListingOptions, Mode, RootId, ScanId, ScanOptions, ScanState, Stage,
-    Timestamp, Totals,
+    Algorithm, AsOf, ListingOptions, Mode, RootId, ScanCounters, ScanId, ScanOptions, ScanState,
+    Stage, Timestamp, Totals,
 };
 
 /// A scan to be started.
@@ -56,47 +54,6 @@ pub struct ScanRow {
     pub updated: Timestamp,
     /// When it ended.
     pub finished: Option<Timestamp>,
-}
-
-impl ScanCounters {
-    /// Adds the figures of one folder.
-    pub(crate) fn add_listing(&mut self, counts: &ListingCounts) {
-        self.files += counts.files;
-        self.bytes += counts.bytes;
-        self.added += counts.added;
-        self.changed += counts.changed;
-        self.ctime_only += counts.ctime_only;
-        self.restored += counts.restored;
-    }
-
-    pub(crate) fn add_to(&self, connection: &Connection, scan: ScanId) -> rusqlite::Result<()> {
-        connection
-            .prepare_cached(
-                "UPDATE scans SET folders = folders + ?2, files = files + ?3, bytes = bytes + ?4,
-                        added = added + ?5, changed = changed + ?6, ctime_only = ctime_only + ?7,
-                        restored = restored + ?8, removed = removed + ?9, probed = probed + ?10,
-                        hashed = hashed + ?11, bytes_read = bytes_read + ?12,
-                        faults = faults + ?13, updated_at = ?14
-                 WHERE id = ?1",
-            )?
-            .execute(params![
-                scan.0,
-                signed(self.folders),
-                signed(self.files),
-                signed(self.bytes),
-                signed(self.added),
-                signed(self.changed),
-                signed(self.ctime_only),
-                signed(self.restored),
-                signed(self.removed),
-                signed(self.probed),
-                signed(self.hashed),
-                signed(self.bytes_read),
-                signed(self.faults),
-                Timestamp::now().0,
-            ])?;
-        Ok(())
-    }
 }
 
 const COLUMNS: &str = "id, root, subpath, state, stage, mode, options, folders, files, bytes,
@@ -161,22 +118,6 @@ pub(crate) fn begin(connection: &Connection, scan: &NewScan<'_>) -> rusqlite::Re
         ],
     )?;
     Ok(ScanId(connection.last_insert_rowid()))
-}
-
-/// Moves a scan to another state and stage.
-pub(crate) fn set_state(
-    connection: &Connection,
-    scan: ScanId,
-    state: ScanState,
-    stage: Stage,
-) -> rusqlite::Result<()> {
-    let now = Timestamp::now().0;
-    let finished = (state == ScanState::Complete).then_some(now);
-    connection.execute(
-        "UPDATE scans SET state = ?2, stage = ?3, updated_at = ?4, finished_at = ?5 WHERE id = ?1",
-        params![scan.0, state.name(), stage.name(), now, finished],
-    )?;
-    Ok(())
 }
 
 /// Marks a scan that a fresh one replaces.

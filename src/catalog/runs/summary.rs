@@ -4,9 +4,9 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::settle::Settled;
+use crate::catalog::query::Settled;
 use crate::catalog::store::{CatalogError, ReadOnly, path_blob, rows, signed, unsigned};
 use crate::model::{ScanId, Summary, TopFolder, TopGroup};
 
@@ -41,15 +41,6 @@ pub(crate) fn keep(
         )?;
     }
     transaction.execute("UPDATE catalog SET grouped_in = ?1", [scan.0])?;
-    Ok(())
-}
-
-/// Forgets the summary: groups have changed.
-pub(crate) fn forget(connection: &Connection) -> rusqlite::Result<()> {
-    connection.execute(
-        "UPDATE catalog SET grouped_in = NULL WHERE grouped_in IS NOT NULL",
-        [],
-    )?;
     Ok(())
 }
 

@@ -2,16 +2,12 @@
 //! temporary table once and read back in pages, so that no statement stays open
 //! while files are read and memory does not grow with their number.
 
-use std::ffi::OsString;
-
 use rusqlite::{Connection, Row};
 
 use crate::catalog::store::terms::{self, CopyColumns};
 use crate::catalog::store::{rows, unsigned};
+use crate::catalog::write::WorkName;
 use crate::model::{CopyId, FileState, FolderId, VolumeId};
-
-/// A name of a copy: its folder and its name in it.
-pub type WorkName = (FolderId, OsString);
 
 /// One copy to be opened, under all the names that share its state.
 #[derive(Debug, Clone)]

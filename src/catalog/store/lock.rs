@@ -5,10 +5,11 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use super::error::CatalogError;
+use super::files::lock_path;
 
 /// Longer than a look at the holder takes.
 const LOOK: Duration = Duration::from_millis(50);
@@ -69,11 +70,6 @@ impl Lock {
             Err(TryLockError::Error(error)) => Err(error),
         }
     }
-}
-
-/// The side file of a catalog.
-pub(crate) fn lock_path(catalog: &Path) -> PathBuf {
-    super::open::with_suffix(catalog, ".lock")
 }
 
 fn sign(file: &mut File, command: &str) -> io::Result<()> {

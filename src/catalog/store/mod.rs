@@ -1,24 +1,33 @@
 //! The file itself: opening, locking, the schema, the log, and how values and
 //! paths are stored.
 
+mod claims;
+mod connection;
 mod error;
+mod exclusive;
+mod files;
+mod integrity;
 mod lock;
-mod open;
 mod pages;
 mod paths;
+mod read_only;
 pub(crate) mod rows;
 pub(crate) mod schema;
 pub(crate) mod terms;
 mod wal;
 
+pub(crate) use claims::{forget_summary, unsettle};
 pub use error::CatalogError;
-pub use lock::Lock;
+pub use exclusive::Exclusive;
 #[cfg(test)]
-pub(crate) use lock::lock_path;
-pub(crate) use open::with_suffix;
-pub use open::{Exclusive, ReadOnly, own_files};
+pub(crate) use files::lock_path;
+pub use files::own_files;
+pub(crate) use files::with_suffix;
+pub(crate) use integrity::{integrity, is_damage};
+pub use lock::Lock;
 pub(crate) use pages::Pages;
 pub use paths::FolderPaths;
+pub use read_only::ReadOnly;
 pub(crate) use rows::{blob, path_blob, signed, unsigned};
 pub use wal::Pause;
 pub(crate) use wal::Wal;

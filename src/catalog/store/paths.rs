@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rusqlite::Connection;
 
 use super::error::CatalogError;
-use super::open::ReadOnly;
+use super::read_only::ReadOnly;
 use super::rows;
 use crate::model::{FolderId, RootId};
 

@@ -8,6 +8,13 @@ pub(crate) const UNREAD: &str = "(files.digest IS NULL AND files.probe IS NULL)"
 /// True of a file that may equal another one of its size and probe.
 pub(crate) const UNRESOLVED: &str = "(files.digest IS NULL AND files.settled_in IS NULL)";
 
+/// True of a row of `files` that is known to be corrupted.
+pub(crate) const CORRUPTED: &str = "EXISTS (
+    SELECT 1 FROM corrupted
+     WHERE corrupted.folder = files.folder AND corrupted.name = files.name
+       AND corrupted.mtime_ns = files.mtime_ns AND corrupted.ctime_ns = files.ctime_ns
+       AND corrupted.digest = files.digest)";
+
 /// The order in which the files of a volume are read: by inode, which comes
 /// close to their order on a disk. `WorkCopy::read_order` says the same in Rust.
 pub(crate) const READ_ORDER: &str = "folders.volume, files.ino, files.folder, files.name";

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
+use super::connection::BUSY_TIMEOUT;
 use super::error::CatalogError;
-use super::open::BUSY_TIMEOUT;
 
 /// A WAL of this size is more than a busy scan needs: somebody holds it up.
 const LARGE: u64 = 256 << 20;

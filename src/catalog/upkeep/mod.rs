@@ -8,4 +8,3 @@ mod verify;
 
 pub use purge::Purged;
 pub use verify::Problem;
-pub(crate) use verify::{integrity, integrity_beside_files, is_damage};

@@ -4,8 +4,10 @@
 use rusqlite::{Connection, params};
 
 use super::rules::rules;
-use super::verify::{integrity, is_damage, miscounted, references, unsettled};
-use crate::catalog::store::{CatalogError, Exclusive};
+use super::verify::{miscounted, references, unsettled};
+use crate::catalog::store::{
+    CatalogError, Exclusive, forget_summary, integrity, is_damage, unsettle,
+};
 use crate::catalog::write::signature;
 
 /// Rows whose parent is missing; deleting one can orphan others.
@@ -63,11 +65,11 @@ impl Exclusive {
         done.extend(mend_rows(&transaction)?);
         drop_notes(&transaction)?;
         if let Some(sentence) = unsettled(&transaction)? {
-            transaction.execute("UPDATE catalog SET unsettled = 1", [])?;
+            unsettle(&transaction)?;
             done.push(format!("{sentence}, left to the next scan"));
         }
         done.extend(recount(&transaction)?);
-        crate::catalog::runs::forget(&transaction)?;
+        forget_summary(&transaction)?;
         if let Some(sentence) = signature::wrong(&transaction)? {
             signature::forget_all(&transaction)?;
             done.push(format!("{sentence}, forgotten"));

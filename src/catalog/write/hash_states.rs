@@ -2,8 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::records::HashState;
-use crate::catalog::runs::WorkName;
+use super::records::{HashState, WorkName};
 use crate::catalog::store::terms::{STILL_IN_STATE, UNRESOLVED, same_state};
 use crate::catalog::store::{CatalogError, ReadOnly, blob, signed, unsigned};
 use crate::model::{Algorithm, FileState, FolderId};

@@ -1,17 +1,19 @@
 //! Everything that is written during a scan: records, and the one thread that
 //! turns them into rows.
 
-pub(crate) mod apply;
+mod apply;
 mod backlog;
 pub(crate) mod hash_states;
 mod records;
+mod scan_rows;
 pub(crate) mod signature;
 mod writer;
 
-pub(crate) use apply::Applier;
+pub(crate) use apply::{Applier, subtree};
 pub use records::{
     FaultRecord, FileChange, FileOutcome, FileResult, FolderListing, HashState, ListingCounts,
-    NewFolder, PartListing, Record, Sample, SampleHash,
+    NewFolder, PartListing, Record, Sample, SampleHash, WorkName,
 };
+pub(crate) use scan_rows::set_state;
 pub use signature::{Signature, Signer};
 pub use writer::{Writer, WriterHandle};

@@ -9,6 +9,9 @@ use crate::model::{
     Stage, VolumeId,
 };
 
+/// A name of a copy: its folder and its name in it.
+pub type WorkName = (FolderId, OsString);
+
 /// One thing learned.
 #[derive(Debug)]
 pub enum Record {
@@ -227,7 +230,7 @@ impl From<Sample> for FileOutcome {
 #[derive(Debug)]
 pub struct FileResult {
     /// All known names of the copy.
-    pub names: Vec<(FolderId, OsString)>,
+    pub names: Vec<WorkName>,
     /// The state before and after the read.
     pub state: FileState,
     /// What was learned.

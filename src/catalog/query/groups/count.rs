@@ -5,12 +5,12 @@
 use rayon::slice::ParallelSliceMut;
 use rusqlite::Row;
 
+use super::classes::{self, Class, Classes, State};
 use super::copies::CopyNumbers;
 use super::filter::GroupFilter;
 use super::part::{Keyed, Part, Parts, Sink};
 use super::ranking::{Key, Ranked, Ranking};
 use super::sweep::{Pass, Place, Position, Readers};
-use super::unresolved::{self, Class, Classes, State};
 use crate::catalog::query::paths::RootPaths;
 use crate::catalog::store::terms::{UNREAD, UNRESOLVED};
 use crate::catalog::store::{CatalogError, ReadOnly, rows, unsigned};
@@ -86,7 +86,7 @@ impl Count<'_> {
     }
 
     fn add(&self, mut gathered: Gathered, counted: &mut Counted, ranking: &mut Ranking) {
-        counted.has_unresolved |= unresolved::is_some_open(&mut gathered.classes);
+        counted.has_unresolved |= classes::is_some_open(&mut gathered.classes);
         self.walk(gathered, &mut counted.totals, ranking);
     }
 

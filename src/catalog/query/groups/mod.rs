@@ -4,6 +4,7 @@
 //! is written, and no snapshot is held while groups are printed.
 
 mod by_path;
+mod classes;
 mod copies;
 mod count;
 mod filter;
@@ -15,7 +16,6 @@ mod ranking;
 mod sweep;
 #[cfg(test)]
 mod tests;
-mod unresolved;
 
 use std::collections::VecDeque;
 
@@ -30,7 +30,7 @@ pub(crate) use filter::admits_name;
 pub use filter::{Exclusion, GroupFilter, has_extension};
 
 use crate::catalog::query::paths::RootPaths;
-use crate::catalog::runs::{Settled, count_undetermined};
+use crate::catalog::query::unresolved::{Settled, count_unchecked};
 use crate::catalog::store::{CatalogError, ReadOnly};
 use crate::model::{Group, Totals, VolumeId};
 
@@ -158,7 +158,7 @@ impl GroupList {
             let counted = count.run(readers, &mut ranking)?;
             let mut totals = counted.totals;
             if counted.has_unresolved {
-                totals.undetermined = count_undetermined(&readers.first().catalog.connection)?;
+                totals.undetermined = count_unchecked(&readers.first().catalog.connection)?;
             }
             Ok(totals)
         })?;

@@ -15,8 +15,9 @@ use rusqlite::params;
 use crate::catalog::query::files::FileFilter;
 use crate::catalog::query::paths::RootPaths;
 use crate::catalog::query::places::Extent;
-use crate::catalog::runs::ROTTEN;
-use crate::catalog::store::terms::{CopyColumns, UNREAD, UNRESOLVED, same_state, state_of};
+use crate::catalog::store::terms::{
+    CORRUPTED, CopyColumns, UNREAD, UNRESOLVED, same_state, state_of,
+};
 use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly, rows};
 use crate::model::{FileState, FolderId};
 
@@ -143,7 +144,7 @@ impl Sides {
                                         digest, probe, unread, unresolved, rotten)
                  SELECT files.folder, files.name, files.size, files.mtime_ns, files.ctime_ns,
                         folders.volume, files.ino, files.racy, files.digest, files.probe,
-                        {UNREAD} OR {ROTTEN}, {UNRESOLVED} OR {ROTTEN}, {ROTTEN}
+                        {UNREAD} OR {CORRUPTED}, {UNRESOLVED} OR {CORRUPTED}, {CORRUPTED}
                    FROM temp.our_places AS places
                    JOIN files ON files.folder = places.folder
                    JOIN folders ON folders.id = files.folder
@@ -169,7 +170,7 @@ impl Sides {
                                       digest, probe, unread, unresolved, rotten)
              SELECT files.folder, files.name, files.size, files.mtime_ns, files.ctime_ns,
                     folders.volume, files.ino, files.racy, files.digest, files.probe,
-                    {UNREAD} OR {ROTTEN}, {UNRESOLVED} OR {ROTTEN}, {ROTTEN}
+                    {UNREAD} OR {CORRUPTED}, {UNRESOLVED} OR {CORRUPTED}, {CORRUPTED}
                FROM temp.their_places AS places
                JOIN files ON files.folder = places.folder
                JOIN folders ON folders.id = files.folder

@@ -59,7 +59,7 @@ fn doubt_is_what_the_catalog_calls_undetermined() {
                      UPDATE catalog SET unsettled = 1"
                 ));
             }
-            let whole = bed.reader().undetermined().unwrap();
+            let whole = bed.reader().unchecked().unwrap();
             let (doubt, matches) = &compare(&bed, "/a", "/b")["/a/x"];
             let is_match = mine == "digest 1" && other == "digest 1";
             assert_eq!(doubt.is_some(), whole > 0, "{mine} beside {other}");

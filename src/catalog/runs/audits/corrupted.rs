@@ -7,19 +7,10 @@ use std::ffi::OsString;
 
 use rusqlite::{Connection, Transaction, params};
 
-use crate::catalog::runs::summary;
-use crate::catalog::runs::work::WorkName;
-use crate::catalog::store::terms::{COPY, CopyColumns};
-use crate::catalog::store::{CatalogError, ReadOnly, blob, rows};
-use crate::catalog::write::WriterHandle;
+use crate::catalog::store::terms::{COPY, CORRUPTED, CopyColumns};
+use crate::catalog::store::{CatalogError, ReadOnly, blob, forget_summary, rows};
+use crate::catalog::write::{WorkName, WriterHandle};
 use crate::model::{Digest, FileState, FolderId, Timestamp};
-
-/// True of a row of `files` that is known to be rotten.
-pub(crate) const ROTTEN: &str = "EXISTS (
-    SELECT 1 FROM corrupted
-     WHERE corrupted.folder = files.folder AND corrupted.name = files.name
-       AND corrupted.mtime_ns = files.mtime_ns AND corrupted.ctime_ns = files.ctime_ns
-       AND corrupted.digest = files.digest)";
 
 /// Marks a name as rotten.
 pub(crate) fn mark(
@@ -45,7 +36,7 @@ pub(crate) fn mark(
             state.ctime_ns,
             digest.as_bytes()
         ])?;
-    summary::forget(transaction)
+    forget_summary(transaction)
 }
 
 /// Takes the mark from a name that was found sound, and from the other names
@@ -77,7 +68,7 @@ pub(crate) fn heal(
         ),
         params![folder.0, blob(name)],
     )?;
-    summary::forget(transaction)
+    forget_summary(transaction)
 }
 
 /// Takes all marks from the files of a folder, which are to be read anew, and
@@ -94,7 +85,7 @@ pub(crate) fn forget_stale(connection: &Connection) -> rusqlite::Result<()> {
         &format!(
             "DELETE FROM corrupted WHERE NOT EXISTS (
                  SELECT 1 FROM files
-                  WHERE files.folder = corrupted.folder AND files.name = corrupted.name AND {ROTTEN})"
+                  WHERE files.folder = corrupted.folder AND files.name = corrupted.name AND {CORRUPTED})"
         ),
         [],
     )?;
@@ -124,7 +115,7 @@ pub(crate) fn spread(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
                         max(corrupted.found_at) AS found_at
                    FROM corrupted JOIN files ON files.folder = corrupted.folder AND files.name = corrupted.name
                    JOIN folders ON folders.id = files.folder
-                  WHERE files.ino IS NOT NULL AND {ROTTEN}
+                  WHERE files.ino IS NOT NULL AND {CORRUPTED}
                   GROUP BY 1, 2, 3, 4, 5)
              SELECT files.folder, files.name, marked.found_at, files.mtime_ns, files.ctime_ns,
                     files.digest
@@ -157,7 +148,7 @@ impl ReadOnly {
             // among the marks.
             "SELECT files.folder, files.name
                FROM corrupted CROSS JOIN files ON files.folder = corrupted.folder AND files.name = corrupted.name
-              WHERE files.removed_in IS NULL AND {ROTTEN}"
+              WHERE files.removed_in IS NULL AND {CORRUPTED}"
         ))?;
         let rows =
             statement.query_map([], |row| Ok((FolderId(row.get(0)?), rows::name(row, 1)?)))?;

@@ -7,18 +7,16 @@ mod list;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use corrupted::ROTTEN;
-
 use std::path::Path;
 
 pub use list::{AuditCopy, AuditList, AuditScope};
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use crate::catalog::query::Extent;
-use crate::catalog::runs::summary;
-use crate::catalog::runs::work::WorkName;
-use crate::catalog::store::{CatalogError, Exclusive, ReadOnly, blob, path_blob, unsigned};
-use crate::catalog::write::{Applier, FileOutcome, FileResult, Record, WriterHandle};
+use crate::catalog::store::{
+    CatalogError, Exclusive, ReadOnly, blob, forget_summary, path_blob, unsigned,
+};
+use crate::catalog::write::{Applier, FileOutcome, FileResult, Record, WorkName, WriterHandle};
 use crate::model::{Digest, FileState, FolderId, Probe, ScanId, Timestamp};
 
 /// A run that was stopped longer ago is begun afresh.
@@ -161,7 +159,7 @@ fn store_made(transaction: &Transaction<'_>, note: &AuditNote) -> Result<(), Cat
         results,
     };
     Applier::new(transaction)?.apply_all(&mut [record])?;
-    summary::forget(transaction)?;
+    forget_summary(transaction)?;
     Ok(())
 }
 

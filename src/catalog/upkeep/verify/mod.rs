@@ -6,17 +6,15 @@ mod tests;
 
 use std::path::{Component, Path, PathBuf};
 
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::Connection;
 
-use crate::catalog::runs::count_undetermined;
-use crate::catalog::store::{CatalogError, ReadOnly, rows, schema};
+use crate::catalog::query::count_unchecked;
+use crate::catalog::store::schema::SCHEMA;
+use crate::catalog::store::{CatalogError, ReadOnly, integrity, is_damage, rows};
 use crate::catalog::upkeep::rules::rules;
 use crate::catalog::write::signature;
 use crate::model::RootId;
 use crate::model::sampling::PROBE_VERSION;
-
-/// Most lines taken over from SQLite's integrity check.
-const MOST_LINES: u32 = 20;
 
 /// Something that is wrong with the catalog.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,7 +63,7 @@ impl ReadOnly {
             // Rows read from a damaged file would only raise false alarms.
             return Ok(broken.into_iter().map(Problem::beyond_repair).collect());
         }
-        self.refuse_older(&schema::SCHEMA)?;
+        self.refuse_older(&SCHEMA)?;
         examine_rows(snapshot)
     }
 }
@@ -89,47 +87,6 @@ fn examine_rows(connection: &Connection) -> Result<Vec<Problem>, CatalogError> {
         problems.push(Problem::mendable(wrong.sentence()));
     }
     Ok(problems)
-}
-
-/// Whether an error means that the file itself is broken.
-pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
-    )
-}
-
-/// What SQLite's own check complains about; empty when it is content. CHECK
-/// constraints are among the rules, which can be mended.
-pub(crate) fn integrity(connection: &Connection) -> rusqlite::Result<Vec<String>> {
-    complaints(connection, &format!("PRAGMA integrity_check({MOST_LINES})"))
-}
-
-/// The same for every table but `files`, which is most of a large catalog.
-pub(crate) fn integrity_beside_files(connection: &Connection) -> rusqlite::Result<Vec<String>> {
-    let mut statement = connection
-        .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'files'")?;
-    let tables = statement.query_map([], |row| row.get::<_, String>(0))?;
-    let mut found = Vec::new();
-    for table in tables {
-        let quoted = table?.replace('"', "\"\"");
-        found.append(&mut complaints(
-            connection,
-            &format!("PRAGMA quick_check(\"{quoted}\")"),
-        )?);
-    }
-    Ok(found)
-}
-
-fn complaints(connection: &Connection, check: &str) -> rusqlite::Result<Vec<String>> {
-    let mut statement = connection.prepare(check)?;
-    let lines = statement.query_map([], |row| row.get::<_, String>(0))?;
-    let lines: Vec<String> = lines.collect::<Result<_, _>>()?;
-    Ok(lines
-        .into_iter()
-        .filter(|line| line != "ok" && !line.starts_with("CHECK constraint failed"))
-        .map(|line| format!("SQLite's integrity check: {}", line.replace('\n', " ")))
-        .collect())
 }
 
 /// The one row about the whole catalog.
@@ -216,7 +173,7 @@ pub(crate) fn unsettled(connection: &Connection) -> Result<Option<String>, Catal
     if !claims {
         return Ok(None);
     }
-    let open = count_undetermined(connection)?;
+    let open = count_unchecked(connection)?;
     Ok(
         (open > 0)
             .then(|| format!("unchecked files in a catalog that claims to have none: {open}")),

@@ -4,16 +4,6 @@ use rusqlite::{Transaction, params};
 
 use crate::model::{FolderId, ScanId};
 
-/// True of a row of `files` that was gone after a scan, which is a parameter
-/// of the statement, and is back since.
-pub(crate) fn was_gone(scan: &str) -> String {
-    format!(
-        "EXISTS (SELECT 1 FROM absences
-                  WHERE absences.folder = files.folder AND absences.name = files.name
-                    AND absences.removed_in <= {scan} AND absences.returned_in > {scan})"
-    )
-}
-
 /// Remembers that a file which `scan` found again was gone, before its row
 /// says that it is there.
 pub(crate) fn note(

@@ -1,43 +1,12 @@
 //! Rows of a folder that was listed: its files, its subfolders and itself.
 
-use std::sync::LazyLock;
-
 use rusqlite::params;
 
 use super::{Applier, absences, subtree};
-use crate::catalog::store::{blob, signed, terms, unsigned};
+use crate::catalog::store::{blob, signed, unsigned};
 use crate::catalog::write::records::{FileChange, FolderListing, PartListing, Sample, SampleHash};
 use crate::catalog::write::signature::Signature;
 use crate::model::FolderId;
-
-/// What a listing says of a file that has a row already.
-const TAKE_METADATA: &str = "size = excluded.size, allocated = excluded.allocated,
-    mtime_ns = excluded.mtime_ns, ctime_ns = excluded.ctime_ns,
-    ino = excluded.ino, nlink = excluded.nlink, removed_in = NULL";
-
-/// A file that is new, or no longer what its row says: what was known of its
-/// content is forgotten, but for what the listing itself read.
-pub(crate) static INSERT_FILE: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "INSERT INTO files (folder, name, size, allocated, mtime_ns, ctime_ns, ino, nlink,
-                            first_scan, probe, digest, hashed_in, racy)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
-         ON CONFLICT (folder, name) DO UPDATE SET {TAKE_METADATA}, {}",
-        terms::take_content("excluded")
-    )
-});
-
-/// A file whose content is what it was.
-pub(crate) static UPDATE_FILE: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "INSERT INTO files (folder, name, size, allocated, mtime_ns, ctime_ns, ino, nlink,
-                            first_scan)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-         ON CONFLICT (folder, name) DO UPDATE SET {TAKE_METADATA},
-             -- Others may have joined its class while it was away.
-             settled_in = CASE WHEN files.removed_in IS NULL THEN files.settled_in END"
-    )
-});
 
 impl Applier<'_> {
     pub(crate) fn apply_listing(&mut self, listing: &FolderListing) -> rusqlite::Result<()> {
@@ -98,7 +67,7 @@ impl Applier<'_> {
             absences::note(self.transaction, part.folder, name, part.scan)?;
         }
         if change.keeps_digest {
-            self.update_file.execute(params![
+            self.statements.update_file.execute(params![
                 folder, name, size, allocated, mtime, ctime, ino, nlink, scan
             ])?;
             return Ok(());
@@ -110,7 +79,7 @@ impl Applier<'_> {
         };
         let digest = digest.as_ref().map(|digest| digest.as_bytes());
         let racy = change.sample.is_some_and(|sample| sample.racy);
-        self.insert_file.execute(params![
+        self.statements.insert_file.execute(params![
             folder,
             name,
             size,

@@ -1,24 +1,22 @@
 //! Turns a batch of records into rows, inside the writer's transaction.
 
-pub(crate) mod absences;
+mod absences;
 mod listing;
 mod results;
+mod statements;
 
-use rusqlite::{CachedStatement, Connection, Transaction, params};
+use rusqlite::{Connection, Transaction, params};
+use statements::Statements;
 
-use crate::catalog::runs::{ScanCounters, scans, summary};
-use crate::catalog::store::{blob, signed, unsigned};
+use crate::catalog::store::{blob, forget_summary, signed, unsettle, unsigned};
 use crate::catalog::write::records::{FaultRecord, FolderListing, Record};
-use crate::model::{FolderId, RootId, ScanId, ScanState, Timestamp};
+use crate::catalog::write::scan_rows::set_state;
+use crate::model::{FolderId, RootId, ScanCounters, ScanId, ScanState, Timestamp};
 
 /// Applies records to one transaction.
 pub(crate) struct Applier<'t> {
     transaction: &'t Transaction<'t>,
-    /// Held for the whole batch: looking a statement up costs as much as
-    /// inserting a row does.
-    insert_file: CachedStatement<'t>,
-    update_file: CachedStatement<'t>,
-    learned: results::Statements<'t>,
+    statements: Statements<'t>,
     /// Whether there is any fault that a success could clear.
     has_faults: bool,
     sums: Sums,
@@ -29,9 +27,7 @@ impl<'t> Applier<'t> {
     pub(crate) fn new(transaction: &'t Transaction<'t>) -> rusqlite::Result<Self> {
         Ok(Self {
             transaction,
-            insert_file: transaction.prepare_cached(&listing::INSERT_FILE)?,
-            update_file: transaction.prepare_cached(&listing::UPDATE_FILE)?,
-            learned: results::Statements::new(transaction)?,
+            statements: Statements::new(transaction)?,
             has_faults: transaction
                 .prepare_cached("SELECT EXISTS (SELECT 1 FROM faults)")?
                 .query_row([], |row| row.get(0))?,
@@ -69,7 +65,7 @@ impl<'t> Applier<'t> {
             files @ Record::Files { .. } => self.apply_results(std::slice::from_ref(files)),
             Record::Fault(fault) => self.apply_fault(fault),
             Record::Stage { scan, stage } => {
-                scans::set_state(self.transaction, *scan, ScanState::Running, *stage)
+                set_state(self.transaction, *scan, ScanState::Running, *stage)
             }
         }
     }
@@ -238,10 +234,10 @@ impl Sums {
                 .execute(params![root.0, delta.folders, delta.files, delta.bytes])?;
         }
         if self.has_regrouped {
-            summary::forget(connection)?;
+            forget_summary(connection)?;
         }
         if self.unsettled {
-            connection.execute("UPDATE catalog SET unsettled = 1 WHERE unsettled = 0", [])?;
+            unsettle(connection)?;
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! What reading files showed, stored on rows that are still in the state it
 //! was learned from.
 
-use rusqlite::{CachedStatement, Connection, params};
+use rusqlite::{Connection, params};
 
 use super::Applier;
 use crate::catalog::store::terms::{self, STILL_IN_STATE};
@@ -10,32 +10,6 @@ use crate::catalog::write::records::{FileOutcome, FileResult, Record};
 use crate::catalog::write::{hash_states, signature};
 use crate::model::sampling::LARGE;
 use crate::model::{FolderId, RootId, ScanId};
-
-/// The statements that results need, held for a whole batch.
-pub(crate) struct Statements<'t> {
-    probed: CachedStatement<'t>,
-    digested: CachedStatement<'t>,
-    settled: CachedStatement<'t>,
-}
-
-impl<'t> Statements<'t> {
-    pub(crate) fn new(connection: &'t Connection) -> rusqlite::Result<Self> {
-        // By compare-and-set: only on a row that is still in the state that
-        // something was learned of.
-        let store = |columns: &str| {
-            connection.prepare_cached(&format!(
-                "UPDATE files SET {columns} WHERE {STILL_IN_STATE}"
-            ))
-        };
-        Ok(Self {
-            probed: store("probe = ?7, racy = racy | ?8")?,
-            digested: store(
-                "digest = ?7, compared = ?8, racy = racy | ?9, hashed_in = ?10, settled_in = NULL",
-            )?,
-            settled: store("settled_in = ?7, racy = racy | ?8")?,
-        })
-    }
-}
 
 impl Applier<'_> {
     /// Applies what these records say of files, in the order of the files. Of
@@ -98,7 +72,7 @@ impl Applier<'_> {
         let state = &result.state;
         let (size, mtime, ctime) = (signed(state.size), state.mtime_ns, state.ctime_ns);
         let ino = state.ino.map(u64::cast_signed);
-        let statements = &mut self.learned;
+        let statements = &mut self.statements;
         match &result.outcome {
             FileOutcome::Probed { probe, racy } => statements.probed.execute(params![
                 folder.0, name, size, mtime, ctime, ino, probe.0, racy

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use rusqlite::Connection;
 
-use super::{BusyTime, Message, Task};
+use super::message::{BusyTime, Message, Task};
 use crate::catalog::store::{CatalogError, Wal};
 use crate::catalog::write::apply::Applier;
 use crate::catalog::write::backlog::Backlog;

@@ -2,35 +2,23 @@
 //! others send it records and tasks.
 
 mod batcher;
+mod message;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use batcher::Batcher;
 use crossbeam_channel::{Receiver, Sender, bounded, select, unbounded};
+use message::{BusyTime, Message};
 use rusqlite::Transaction;
 
 use crate::catalog::store::{CatalogError, Exclusive, Lock, Pause};
 use crate::catalog::write::backlog::Backlog;
 use crate::catalog::write::records::Record;
 use crate::model::FolderId;
-
-/// Something that runs on the write connection, in a transaction of its own.
-type Task = Box<dyn FnOnce(&Transaction<'_>) -> Result<(), CatalogError> + Send>;
-
-enum Message {
-    Record(Record),
-    Task(Task, Sender<Result<(), CatalogError>>),
-    Flush(Sender<()>),
-    /// A stage ended.
-    Checkpoint(Pause),
-    /// Not left to the channel's end: a worker stuck in the kernel keeps its
-    /// handle for ever.
-    Finish,
-}
 
 /// The writer thread and the catalog's lock.
 pub struct Writer {
@@ -49,21 +37,6 @@ pub struct WriterHandle {
     next_folder: Arc<AtomicI64>,
     backlog: Arc<Backlog>,
     busy: Arc<BusyTime>,
-}
-
-/// How long the writer thread was at work rather than waiting for it.
-#[derive(Debug, Default)]
-struct BusyTime(AtomicU64);
-
-impl BusyTime {
-    fn add_since(&self, began: Instant) {
-        let elapsed = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.0.fetch_add(elapsed, Ordering::Relaxed);
-    }
-
-    fn get(&self) -> Duration {
-        Duration::from_nanos(self.0.load(Ordering::Relaxed))
-    }
 }
 
 impl Writer {

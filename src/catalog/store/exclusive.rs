@@ -1,31 +1,24 @@
-//! Opening the catalog: for exclusive writing or for reading, with the
-//! pragmas that every connection needs.
+//! The one connection that may change the catalog: it is opened only after the
+//! file was found sound, and brought up to date.
 
-use std::ffi::OsString;
-use std::fs::{DirBuilder, OpenOptions};
-use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
+use super::connection::{check_sqlite, configure, temp_files_beside};
 use super::error::CatalogError;
-use super::lock::{Lock, lock_path};
+use super::files::{create_parent, create_private, refuse_folder, require, with_suffix};
+use super::integrity::{integrity, integrity_beside_files, is_damage};
+use super::lock::Lock;
+use super::read_only::ReadOnly;
 use super::schema::{SCHEMA, Schema};
-use crate::catalog::upkeep::{integrity, integrity_beside_files, is_damage};
 use crate::model::sampling::PROBE_VERSION;
 use crate::model::{Algorithm, Durability, Timestamp};
 
-/// How long a statement waits for another process's short locks.
-pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Catalogs up to this size, about 100,000 files, are checked as a whole before
 /// they are changed.
 const CHECKED_AT_MOST: u64 = 8 << 20;
-/// SQLite 3.51.3 fixed a WAL-reset bug that could corrupt a database.
-const MIN_SQLITE: i32 = 3_051_003;
 /// Bytes that the WAL keeps when it starts over. A long reader can make it
 /// grow further; once that is gone, the file shrinks to this again.
 const WAL_KEPT: i64 = 64 << 20;
@@ -153,152 +146,6 @@ impl Exclusive {
     }
 }
 
-/// A connection that cannot change the catalog.
-pub struct ReadOnly {
-    pub(crate) connection: Connection,
-    path: PathBuf,
-    stopped: Option<Stopped>,
-}
-
-/// Says whether long queries should stop.
-type Stopped = Arc<dyn Fn() -> bool + Send + Sync>;
-
-impl ReadOnly {
-    /// Opens an existing catalog; works while a scan writes to it, and on
-    /// read-only media.
-    pub fn open(path: &Path) -> Result<Self, CatalogError> {
-        Self::open_as(path, &SCHEMA)
-    }
-
-    /// Opens an existing catalog as a program with this schema does.
-    pub(crate) fn open_as(path: &Path, schema: &Schema) -> Result<Self, CatalogError> {
-        require(path)?;
-        let catalog = Self::try_open(path, schema).map_err(|error| error.at(path))?;
-        let refused = catalog.refuse_older(schema);
-        refused.map_err(|error| error.at(path)).map(|()| catalog)
-    }
-
-    /// Opens an existing catalog, of an older version too, to check its file.
-    pub fn open_to_check(path: &Path) -> Result<Self, CatalogError> {
-        require(path)?;
-        Self::try_open(path, &SCHEMA).map_err(|error| error.at(path))
-    }
-
-    /// Fails where the tables are not those that this program reads.
-    pub(crate) fn refuse_older(&self, schema: &Schema) -> Result<(), CatalogError> {
-        let (found, known) = (schema.version_of(&self.connection)?, schema.version());
-        match found == known {
-            true => Ok(()),
-            false => Err(CatalogError::Older { found, known }),
-        }
-    }
-
-    fn try_open(path: &Path, schema: &Schema) -> Result<Self, CatalogError> {
-        check_sqlite()?;
-        let connection = match open_read_only(path, "mode=ro") {
-            // A read-only folder cannot hold the -shm file. Without a -wal
-            // nothing is missing from the main file, and nobody can write it.
-            Err(CatalogError::Sqlite(error)) if is_cant_open(&error) && !has_wal(path) => {
-                open_read_only(path, "immutable=1")?
-            }
-            other => other?,
-        };
-        if schema.version_of(&connection)? == 0 {
-            return Err(CatalogError::Empty);
-        }
-        Ok(Self {
-            connection,
-            path: path.to_owned(),
-            stopped: None,
-        })
-    }
-
-    /// Where the catalog lies.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Another connection to the same catalog, interrupted when this one is.
-    pub(crate) fn sibling(&self) -> Result<Self, CatalogError> {
-        let mut sibling = Self::open(&self.path)?;
-        if let Some(stopped) = &self.stopped {
-            sibling.interrupt_by(Arc::clone(stopped))?;
-        }
-        Ok(sibling)
-    }
-
-    /// Makes long queries stop with an error once `stopped` says so.
-    pub fn interrupt_when<F: Fn() -> bool + Send + Sync + 'static>(
-        &mut self,
-        stopped: F,
-    ) -> Result<(), CatalogError> {
-        self.interrupt_by(Arc::new(stopped))
-    }
-
-    fn interrupt_by(&mut self, stopped: Stopped) -> Result<(), CatalogError> {
-        let asked = Arc::clone(&stopped);
-        self.connection
-            .progress_handler(10_000, Some(move || asked()))?;
-        self.stopped = Some(stopped);
-        Ok(())
-    }
-}
-
-fn open_read_only(path: &Path, mode: &str) -> Result<Connection, CatalogError> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
-        | OpenFlags::SQLITE_OPEN_URI
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(file_uri(path, mode), flags)?;
-    connection.pragma_update(None, "cache_size", -1024)?;
-    configure(&connection)?;
-    // On read-only media sorts spill to the system's folder instead.
-    temp_files_beside(&connection, path).ok();
-    // The first read of a WAL catalog needs its -shm: find out now.
-    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
-    Ok(connection)
-}
-
-/// A `file:` URI with every byte outside the unreserved set escaped.
-fn file_uri(path: &Path, mode: &str) -> String {
-    use std::fmt::Write;
-    use std::os::unix::ffi::OsStrExt;
-    let mut uri = "file:".to_owned();
-    for &byte in path.as_os_str().as_bytes() {
-        if byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte) {
-            uri.push(char::from(byte));
-        } else {
-            write!(uri, "%{byte:02X}").expect("writing to a String cannot fail");
-        }
-    }
-    uri + "?" + mode
-}
-
-fn configure(connection: &Connection) -> Result<(), CatalogError> {
-    connection.busy_timeout(BUSY_TIMEOUT)?;
-    connection.pragma_update(None, "foreign_keys", true)?;
-    connection.pragma_update(None, "trusted_schema", false)?;
-    // Damaged pages are found when they are read, not when they did harm.
-    connection.pragma_update(None, "cell_size_check", true)?;
-    // Otherwise a statement with a bound range is planned anew for every value.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    connection.set_prepared_statement_cache_capacity(64);
-    Ok(())
-}
-
-/// Sorts spill to disk; beside the catalog there is room, in /tmp often not.
-/// The pragma is deprecated in favour of an environment variable, which a
-/// program with threads cannot set safely.
-fn temp_files_beside(connection: &Connection, path: &Path) -> Result<(), CatalogError> {
-    if let Some(folder) = path
-        .parent()
-        .and_then(Path::to_str)
-        .filter(|f| !f.is_empty())
-    {
-        connection.pragma_update(None, "temp_store_directory", folder)?;
-    }
-    Ok(())
-}
-
 /// Checks a catalog before it is changed, so that a damaged one stays as it
 /// is. All of a small one; of a larger one all tables but `files`, which takes
 /// a hundredth of the time: checking that too would double the time of a
@@ -337,93 +184,6 @@ fn make_tables(
         (algorithm.name(), PROBE_VERSION, Timestamp::now().0),
     )?;
     Ok(transaction.commit()?)
-}
-
-fn check_sqlite() -> Result<(), CatalogError> {
-    if rusqlite::version_number() < MIN_SQLITE {
-        return Err(CatalogError::OldSqlite(rusqlite::version()));
-    }
-    Ok(())
-}
-
-/// SQLite has only an error of the disk for it.
-fn refuse_folder(path: &Path) -> Result<(), CatalogError> {
-    match path.is_dir() {
-        true => Err(CatalogError::Folder(path.to_owned())),
-        false => Ok(()),
-    }
-}
-
-fn require(path: &Path) -> Result<(), CatalogError> {
-    refuse_folder(path)?;
-    match path.try_exists() {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(CatalogError::Missing(path.to_owned())),
-        Err(source) => Err(CatalogError::Io {
-            path: path.to_owned(),
-            source,
-        }),
-    }
-}
-
-fn create_parent(path: &Path) -> Result<(), CatalogError> {
-    let Some(parent) = path.parent().filter(|p| !p.as_os_str().is_empty()) else {
-        return Ok(());
-    };
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(parent)
-        .map_err(|source| CatalogError::Io {
-            path: parent.to_owned(),
-            source,
-        })
-}
-
-/// Creates the file with private permissions before SQLite opens it; SQLite
-/// gives its side files the same.
-fn create_private(path: &Path) -> Result<(), CatalogError> {
-    match OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)
-    {
-        Ok(_) => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(source) => Err(CatalogError::Io {
-            path: path.to_owned(),
-            source,
-        }),
-    }
-}
-
-fn is_cant_open(error: &rusqlite::Error) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly)
-    )
-}
-
-fn has_wal(path: &Path) -> bool {
-    std::fs::metadata(with_suffix(path, "-wal")).is_ok_and(|wal| wal.len() > 0)
-}
-
-/// The files that belong to a catalog; a scan leaves them out.
-pub fn own_files(catalog: &Path) -> [PathBuf; 5] {
-    [
-        catalog.to_owned(),
-        with_suffix(catalog, "-wal"),
-        with_suffix(catalog, "-shm"),
-        with_suffix(catalog, "-journal"),
-        lock_path(catalog),
-    ]
-}
-
-pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push(suffix);
-    name.into()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use rusqlite::Connection;
 
-use crate::catalog::runs::ScanRow;
+use super::scans::ScanRow;
 use crate::catalog::store::terms::{UNREAD, UNRESOLVED, same_state, several_copies};
 use crate::catalog::store::{CatalogError, ReadOnly, signed, unsigned};
 use crate::model::sampling::LARGE;

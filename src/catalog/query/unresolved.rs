@@ -1,0 +1,80 @@
+//! Which files are neither known duplicates nor known unique, and so unchecked.
+
+use rusqlite::Connection;
+
+use crate::catalog::store::terms::{UNREAD, UNRESOLVED, several_copies};
+use crate::catalog::store::{CatalogError, ReadOnly, unsigned};
+
+/// Whether anything is left to find out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Settled {
+    /// Every file is a known duplicate or known unique.
+    Yes,
+    /// New or changed files, or files that could not be read, remain.
+    No,
+}
+
+impl ReadOnly {
+    /// Whether every file is resolved; if so, no stage after listing is needed.
+    pub fn settled(&self) -> Result<Settled, CatalogError> {
+        let unsettled: bool =
+            self.connection
+                .query_row("SELECT unsettled FROM catalog", [], |row| row.get(0))?;
+        Ok(if unsettled { Settled::No } else { Settled::Yes })
+    }
+
+    /// Number of files that are neither known duplicates nor known unique: in
+    /// a size class with a member nothing is known of, or in a class of equal
+    /// probes with a member that was not read.
+    pub fn unchecked(&self) -> Result<u64, CatalogError> {
+        if self.settled()? == Settled::Yes {
+            return Ok(0);
+        }
+        count_unchecked(&self.connection)
+    }
+}
+
+/// The tables `open_sizes` (`size`) and `open_classes` (`size`, `probe`) of a
+/// WITH clause: in them a file may equal another that was not read.
+pub(crate) fn open_classes() -> String {
+    format!(
+        "open_sizes AS MATERIALIZED (
+             SELECT files.size AS size
+               FROM files JOIN folders ON folders.id = files.folder
+              WHERE files.removed_in IS NULL AND files.size > 0
+              GROUP BY files.size
+             HAVING {several} AND sum({UNREAD}) > 0),
+         open_classes AS MATERIALIZED (
+             SELECT files.size AS size, files.probe AS probe
+               FROM files JOIN folders ON folders.id = files.folder
+              WHERE files.removed_in IS NULL AND files.probe IS NOT NULL
+              GROUP BY files.size, files.probe
+             HAVING {several} AND sum({UNRESOLVED}) > 0)",
+        several = several_copies()
+    )
+}
+
+/// [`ReadOnly::unchecked`] without the shortcut: counts whatever the
+/// catalog claims.
+pub(crate) fn count_unchecked(connection: &Connection) -> Result<u64, CatalogError> {
+    let open = open_classes();
+    let sql = format!(
+        "WITH {open},
+         unresolved AS MATERIALIZED (
+             SELECT files.digest AS digest FROM files
+              WHERE files.removed_in IS NULL AND files.size > 0
+                AND (files.size IN (SELECT size FROM open_sizes)
+                     OR (files.size, files.probe) IN (SELECT size, probe FROM open_classes))),
+         duplicated AS MATERIALIZED (
+             SELECT files.digest AS digest
+               FROM files JOIN folders ON folders.id = files.folder
+              WHERE files.removed_in IS NULL
+                AND files.digest IN (SELECT digest FROM unresolved)
+              GROUP BY files.digest HAVING {several})
+         SELECT count(*) FROM unresolved
+          WHERE digest IS NULL OR digest NOT IN (SELECT digest FROM duplicated)",
+        several = several_copies()
+    );
+    let count: i64 = connection.query_row(&sql, [], |row| row.get(0))?;
+    Ok(unsigned(count))
+}

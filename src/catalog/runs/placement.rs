@@ -1,0 +1,214 @@
+//! Where a path to be scanned lies among the roots, which never overlap: it is
+//! in one of them, or becomes one and absorbs those inside it.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, Transaction, params};
+
+use super::roots::{RootRow, child};
+use crate::catalog::store::{CatalogError, Exclusive, blob, path_blob, signed};
+use crate::model::{FolderId, RootId, ScanId, Timestamp, VolumeId};
+
+/// Where a path to be scanned lies among the roots.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placement {
+    /// The root.
+    pub root: RootId,
+    /// Path below the root; empty when the root itself is meant.
+    pub subpath: PathBuf,
+    /// The folder row to start from.
+    pub start: FolderId,
+    /// Former roots that now lie inside this one.
+    pub absorbed: Vec<PathBuf>,
+}
+
+impl Exclusive {
+    /// Finds the root that `path` is or lies in; makes it a root where there
+    /// is none, absorbing roots inside it with everything they know.
+    pub fn place(&mut self, path: &Path, volume: VolumeId) -> Result<Placement, CatalogError> {
+        let roots = self.roots()?;
+        let transaction = self.connection.transaction()?;
+        let placement = match roots.iter().find(|root| path.starts_with(&root.path)) {
+            Some(root) => place_below(&transaction, root, path)?,
+            None => add_root(&transaction, path, volume, &roots)?,
+        };
+        transaction.commit()?;
+        Ok(placement)
+    }
+}
+
+fn place_below(
+    transaction: &Transaction<'_>,
+    root: &RootRow,
+    path: &Path,
+) -> Result<Placement, CatalogError> {
+    let subpath = path.strip_prefix(&root.path).unwrap_or(Path::new(""));
+    let start = ensure_folders(transaction, root.id, root.top, subpath)?;
+    Ok(Placement {
+        root: root.id,
+        subpath: subpath.to_owned(),
+        start,
+        absorbed: Vec::new(),
+    })
+}
+
+fn add_root(
+    transaction: &Transaction<'_>,
+    path: &Path,
+    volume: VolumeId,
+    roots: &[RootRow],
+) -> Result<Placement, CatalogError> {
+    let root: RootId = transaction.query_row(
+        "INSERT INTO roots (path, volume, folders, created_at) VALUES (?1, ?2, 1, ?3) RETURNING id",
+        params![path_blob(path), volume.0, Timestamp::now().0],
+        |row| row.get(0).map(RootId),
+    )?;
+    let top = insert_folder(transaction, root, None, OsStr::new(""))?;
+    let mut absorbed = Vec::new();
+    for inner in roots.iter().filter(|other| other.path.starts_with(path)) {
+        absorb(transaction, root, top, path, inner)?;
+        absorbed.push(inner.path.clone());
+    }
+    Ok(Placement {
+        root,
+        subpath: PathBuf::new(),
+        start: top,
+        absorbed,
+    })
+}
+
+/// Hangs a former root into the root that now contains it.
+fn absorb(
+    transaction: &Transaction<'_>,
+    outer: RootId,
+    top: FolderId,
+    outer_path: &Path,
+    inner: &RootRow,
+) -> Result<(), CatalogError> {
+    let below = inner.path.strip_prefix(outer_path).unwrap_or(&inner.path);
+    let parent = match below.parent() {
+        Some(between) => ensure_folders(transaction, outer, top, between)?,
+        None => top,
+    };
+    let name = below.file_name().unwrap_or_default();
+    transaction.execute(
+        "UPDATE folders SET parent = ?2, name = ?3 WHERE id = ?1",
+        params![inner.top.0, parent.0, blob(name)],
+    )?;
+    for table in ["folders", "faults"] {
+        transaction.execute(
+            &format!("UPDATE {table} SET root = ?2 WHERE root = ?1"),
+            params![inner.id.0, outer.0],
+        )?;
+    }
+    transaction.execute(
+        "UPDATE scans SET root = ?2,
+                subpath = CASE length(subpath) WHEN 0 THEN ?3
+                          ELSE CAST(?3 || x'2f' || subpath AS BLOB) END,
+                state = CASE state WHEN 'interrupted' THEN 'superseded' ELSE state END
+         WHERE root = ?1",
+        params![inner.id.0, outer.0, path_blob(below)],
+    )?;
+    transaction.execute(
+        "UPDATE roots SET folders = folders + ?2, files = files + ?3, bytes = bytes + ?4
+         WHERE id = ?1",
+        params![
+            outer.0,
+            signed(inner.folders),
+            signed(inner.files),
+            signed(inner.bytes)
+        ],
+    )?;
+    transaction.execute("DELETE FROM roots WHERE id = ?1", [inner.id.0])?;
+    Ok(())
+}
+
+/// The folder at `below`, with every row on the way created or restored.
+fn ensure_folders(
+    connection: &Connection,
+    root: RootId,
+    top: FolderId,
+    below: &Path,
+) -> rusqlite::Result<FolderId> {
+    let mut folder = top;
+    for name in below {
+        folder = match child(connection, folder, name)? {
+            Some(known) => {
+                restore_folder(connection, root, known)?;
+                known
+            }
+            None => {
+                connection.execute(
+                    "UPDATE roots SET folders = folders + 1 WHERE id = ?1",
+                    [root.0],
+                )?;
+                insert_folder(connection, root, Some(folder), name)?
+            }
+        };
+    }
+    Ok(folder)
+}
+
+/// A folder that is scanned exists, whatever an earlier scan found.
+fn restore_folder(connection: &Connection, root: RootId, folder: FolderId) -> rusqlite::Result<()> {
+    let restored = connection
+        .prepare_cached(
+            "UPDATE folders SET removed_in = NULL WHERE id = ?1 AND removed_in IS NOT NULL",
+        )?
+        .execute([folder.0])?;
+    if restored > 0 {
+        connection.execute(
+            "UPDATE roots SET folders = folders + 1 WHERE id = ?1",
+            [root.0],
+        )?;
+    }
+    Ok(())
+}
+
+fn insert_folder(
+    connection: &Connection,
+    root: RootId,
+    parent: Option<FolderId>,
+    name: &OsStr,
+) -> rusqlite::Result<FolderId> {
+    // The scan that will list it is not known yet; the next number is close
+    // enough for "first seen".
+    let scan: ScanId =
+        connection.query_row("SELECT coalesce(max(id), 0) + 1 FROM scans", [], |row| {
+            row.get(0).map(ScanId)
+        })?;
+    connection.query_row(
+        "INSERT INTO folders (root, parent, name, first_scan) VALUES (?1, ?2, ?3, ?4) RETURNING id",
+        params![root.0, parent.map(|parent| parent.0), blob(name), scan.0],
+        |row| row.get(0).map(FolderId),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::testing::{Bed, file};
+
+    #[test]
+    fn scanning_a_folder_that_was_removed_restores_it() {
+        let bed = Bed::new();
+        bed.scan("/r", &[file("a/b/x", 10, 1)]);
+        bed.remove("/r", &["a"], &[]);
+        bed.scan("/r/a/b", &[file("x", 10, 1)]);
+        assert_eq!(bed.reader().verify().unwrap(), []);
+        assert_eq!(bed.reader().roots().unwrap()[0].folders, 3);
+    }
+
+    #[test]
+    fn an_absorbed_root_keeps_its_rows_and_counters() {
+        let bed = Bed::new();
+        bed.scan("/r/a/b", &[file("x", 10, 1), file("c/y", 5, 2)]);
+        bed.scan("/r", &[file("z", 10, 3)]);
+        let roots = bed.reader().roots().unwrap();
+        assert_eq!(roots.len(), 1);
+        assert_eq!(roots[0].path, Path::new("/r"));
+        assert_eq!(bed.paths(), ["/r/a/b/c/y", "/r/a/b/x", "/r/z"]);
+        assert_eq!(bed.reader().verify().unwrap(), []);
+    }
+}
