@@ -11,15 +11,15 @@ mod upkeep;
 mod write;
 
 pub use query::{
-    Doubt, Exclusion, FileEntry, FileFilter, FileList, GroupFilter, GroupList, Known, Listing,
-    Lookup, Order, Settled, SideFile, SideFolder, SideMatch, Sides, TreeFault, TreeFile,
-    TreeFolder, Verdict, has_extension,
+    Completeness, DiffFile, DiffFolder, DiffMatch, Exclusion, FileEntry, FileFilter, FileList,
+    GroupFilter, GroupList, Known, Lookup, Order, PlaceDiff, Settled, TreeFault, TreeFile,
+    TreeFolder, Unresolved, Verdict, has_extension,
 };
 pub use runs::{
     AuditCopy, AuditFinding, AuditId, AuditList, AuditNote, AuditRun, AuditScope, Candidates,
     Coverage, FaultCause, FaultEntry, FolderRow, HashClass, KnownFile, KnownFolder, NO_SCAN,
-    NameRange, NewScan, Placement, RootRow, ScanRow, Selection, Share, ShareUnit, VolumeRow,
-    Wanted, WorkCopy,
+    NameRange, NewScan, Placement, ProgressUnit, RootRow, ScanRow, Selection, StageProgress,
+    VolumeRow, Wanted, WorkCopy,
 };
 pub use store::{CatalogError, Exclusive, FolderPaths, Lock, Pause, ReadOnly, own_files};
 pub use upkeep::{Problem, Purged};

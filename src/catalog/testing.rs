@@ -9,6 +9,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
+use super::query::count_unchecked;
 use super::runs::{NameRange, NewScan, VolumeRow};
 use super::store::{Exclusive, FolderPaths, ReadOnly, rows};
 use super::write::{
@@ -352,7 +353,7 @@ impl Run {
 
     fn complete(self, bed: &Bed) -> ScanId {
         let totals = Totals {
-            undetermined: bed.reader().unchecked().unwrap(),
+            undetermined: count_unchecked(&bed.reader().connection).unwrap(),
             ..Totals::default()
         };
         let summary = Summary {

@@ -32,7 +32,7 @@ impl FileList {
                  WITH {open}
                  SELECT files.folder, files.name, files.size, files.mtime_ns, folders.volume,
                         files.ino, files.digest, ifnull(counted.copies, 1) AS copies,
-                        CASE WHEN counted.rotten OR files.size IN (SELECT size FROM open_sizes)
+                        CASE WHEN counted.is_corrupted OR files.size IN (SELECT size FROM open_sizes)
                                OR (files.size, files.probe) IN (
                                   SELECT size, probe FROM open_classes) THEN 3
                              WHEN counted.copies > 1 THEN 1
@@ -60,10 +60,10 @@ fn count_copies(catalog: &ReadOnly) -> Result<(), CatalogError> {
     catalog.connection.execute_batch(&format!(
         "DROP TABLE IF EXISTS temp.copy_counts;
          CREATE TEMP TABLE copy_counts (
-             digest BLOB PRIMARY KEY, copies INTEGER, rotten INTEGER) WITHOUT ROWID;
+             digest BLOB PRIMARY KEY, copies INTEGER, is_corrupted INTEGER) WITHOUT ROWID;
          INSERT INTO temp.copy_counts
-         SELECT digest, count(*) - sum(rotten), max(rotten) FROM (
-                SELECT files.digest AS digest, max({CORRUPTED}) AS rotten
+         SELECT digest, count(*) - sum(is_corrupted), max(is_corrupted) FROM (
+                SELECT files.digest AS digest, max({CORRUPTED}) AS is_corrupted
                   FROM files JOIN folders ON folders.id = files.folder
                  WHERE files.removed_in IS NULL AND files.digest IS NOT NULL
                  GROUP BY files.digest, {copy})
@@ -136,7 +136,7 @@ mod tests {
             ));
         };
         rot("c");
-        let of = |path, copies| row(path, copies, Verdict::Undetermined);
+        let of = |path, copies| row(path, copies, Verdict::Unchecked);
         assert_eq!(few(&bed, 2), [of("/r/c", 2)]);
         rot("b");
         assert_eq!(few(&bed, 2), [of("/r/a", 1), of("/r/b", 1), of("/r/c", 1)]);
@@ -147,9 +147,9 @@ mod tests {
         let bed = Bed::new();
         bed.scan("/r", &[file("a", 20, 1), file("b", 20, 2)]);
         bed.scan("/s", &[file("unread", 20, 3).unread()]);
-        let unread = row("/s/unread", 1, Verdict::Undetermined);
+        let unread = row("/s/unread", 1, Verdict::Unchecked);
         assert_eq!(few(&bed, 2), std::slice::from_ref(&unread));
-        let of = |path| row(path, 2, Verdict::Undetermined);
+        let of = |path| row(path, 2, Verdict::Unchecked);
         assert_eq!(few(&bed, 3), [of("/r/a"), of("/r/b"), unread]);
     }
 }

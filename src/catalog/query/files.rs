@@ -63,7 +63,7 @@ pub enum Verdict {
     /// No other copy has its content.
     Unique = 2,
     /// Neither is known.
-    Undetermined = 3,
+    Unchecked = 3,
     /// It was not there before.
     Appeared = 4,
     /// It is not there any more.
@@ -74,7 +74,7 @@ impl Verdict {
     const ALL: [Self; 5] = [
         Self::Duplicate,
         Self::Unique,
-        Self::Undetermined,
+        Self::Unchecked,
         Self::Appeared,
         Self::Vanished,
     ];
@@ -84,7 +84,7 @@ impl Verdict {
         match self {
             Self::Duplicate => "duplicate",
             Self::Unique => "unique",
-            Self::Undetermined => "unchecked",
+            Self::Unchecked => "unchecked",
             Self::Appeared => "added",
             Self::Vanished => "deleted",
         }
@@ -264,6 +264,6 @@ fn list_row(row: &Row<'_>) -> rusqlite::Result<ListRow> {
         copy: CopyId::of(volume.map(VolumeId), ino.map(i64::cast_unsigned)),
         digest: rows::digest(row, 7)?,
         copies: unsigned(row.get(8)?),
-        verdict: Verdict::from_number(row.get(9)?).unwrap_or(Verdict::Undetermined),
+        verdict: Verdict::from_number(row.get(9)?).unwrap_or(Verdict::Unchecked),
     })
 }

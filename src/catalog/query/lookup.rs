@@ -24,7 +24,7 @@ pub struct Known {
     /// Its probe, where there is one.
     pub probe: Option<Probe>,
     /// Whether it is known to be rotten: it is not what its digest says.
-    pub is_rotten: bool,
+    pub is_corrupted: bool,
 }
 
 /// The files that can answer a set of questions.
@@ -67,7 +67,7 @@ impl Lookup {
         connection.execute_batch(&format!(
             "CREATE TEMP TABLE known AS
              SELECT folder, name, size, mtime_ns, ctime_ns, ino, digest, probe,
-                    {CORRUPTED} AS rotten FROM files
+                    {CORRUPTED} AS is_corrupted FROM files
               WHERE removed_in IS NULL
                 AND (size IN (SELECT value FROM temp.wanted)
                      OR digest IN (SELECT value FROM temp.wanted));
@@ -102,7 +102,7 @@ impl Lookup {
     fn known(&mut self, condition: &str, value: impl Params) -> Result<Vec<Known>, CatalogError> {
         let found: Vec<(FolderId, OsString, Known)> = {
             let mut statement = self.catalog.connection.prepare_cached(&format!(
-                "SELECT folder, name, size, mtime_ns, ctime_ns, ino, digest, probe, rotten
+                "SELECT folder, name, size, mtime_ns, ctime_ns, ino, digest, probe, is_corrupted
                    FROM temp.known WHERE {condition}"
             ))?;
             let rows = statement.query_map(value, known_row)?;
@@ -143,7 +143,7 @@ fn known_row(row: &Row<'_>) -> rusqlite::Result<(FolderId, OsString, Known)> {
         state: rows::state(row, 2)?,
         digest: rows::digest(row, 6)?,
         probe: row.get::<_, Option<i64>>(7)?.map(Probe),
-        is_rotten: row.get(8)?,
+        is_corrupted: row.get(8)?,
     };
     Ok((FolderId(row.get(0)?), rows::name(row, 1)?, known))
 }

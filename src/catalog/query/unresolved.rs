@@ -22,16 +22,6 @@ impl ReadOnly {
                 .query_row("SELECT unsettled FROM catalog", [], |row| row.get(0))?;
         Ok(if unsettled { Settled::No } else { Settled::Yes })
     }
-
-    /// Number of files that are neither known duplicates nor known unique: in
-    /// a size class with a member nothing is known of, or in a class of equal
-    /// probes with a member that was not read.
-    pub fn unchecked(&self) -> Result<u64, CatalogError> {
-        if self.settled()? == Settled::Yes {
-            return Ok(0);
-        }
-        count_unchecked(&self.connection)
-    }
 }
 
 /// The tables `open_sizes` (`size`) and `open_classes` (`size`, `probe`) of a
@@ -54,8 +44,9 @@ pub(crate) fn open_classes() -> String {
     )
 }
 
-/// [`ReadOnly::unchecked`] without the shortcut: counts whatever the
-/// catalog claims.
+/// The number of unchecked files, whatever the catalog claims: of a size with a
+/// file that was not read, or of a class of equal probes with a file that is not
+/// resolved, and without a known copy.
 pub(crate) fn count_unchecked(connection: &Connection) -> Result<u64, CatalogError> {
     let open = open_classes();
     let sql = format!(

@@ -23,5 +23,5 @@ pub use known::{FolderRow, KnownFile, KnownFolder, NameRange};
 pub use placement::Placement;
 pub use roots::{RootRow, VolumeRow};
 pub use scans::{NewScan, ScanRow};
-pub use stage_progress::{Share, ShareUnit, Wanted};
+pub use stage_progress::{ProgressUnit, StageProgress, Wanted};
 pub use work::WorkCopy;

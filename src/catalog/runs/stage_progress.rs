@@ -11,7 +11,7 @@ use crate::model::{Mode, Stage};
 
 /// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ShareUnit {
+pub enum ProgressUnit {
     /// Folders visited, of those known so far.
     Folders,
     /// Files with a probe or digest, of those that share their size.
@@ -21,7 +21,7 @@ pub enum ShareUnit {
     Bytes,
 }
 
-impl ShareUnit {
+impl ProgressUnit {
     /// The word used in JSON.
     pub const fn name(self) -> &'static str {
         match self {
@@ -34,9 +34,9 @@ impl ShareUnit {
 
 /// How much of a stage is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Share {
+pub struct StageProgress {
     /// What is counted.
-    pub unit: ShareUnit,
+    pub unit: ProgressUnit,
     /// So much is done.
     pub done: u64,
     /// Of so much; more than zero.
@@ -71,21 +71,25 @@ impl ReadOnly {
     /// from the catalog: when it adds up, for a retry of single paths, and
     /// while nothing is known yet.
     ///
-    /// Listing counts folders of the scan. Probing and hashing work on the
+    /// Completeness counts folders of the scan. Probing and hashing work on the
     /// whole catalog, and so do their figures; they take a pass over all file
     /// rows.
-    pub fn share(&self, scan: &ScanRow, wanted: &Wanted) -> Result<Option<Share>, CatalogError> {
+    pub fn stage_progress(
+        &self,
+        scan: &ScanRow,
+        wanted: &Wanted,
+    ) -> Result<Option<StageProgress>, CatalogError> {
         if scan.mode == Mode::RETRY {
             return Ok(None);
         }
         let (unit, (done, total)) = match scan.stage {
-            Stage::List => (ShareUnit::Folders, self.visited(scan)?),
-            Stage::Probe => (ShareUnit::Files, probed(&self.connection, wanted)?),
-            Stage::Hash => (ShareUnit::Bytes, hashed(&self.connection, wanted)?),
+            Stage::List => (ProgressUnit::Folders, self.visited(scan)?),
+            Stage::Probe => (ProgressUnit::Files, probed(&self.connection, wanted)?),
+            Stage::Hash => (ProgressUnit::Bytes, hashed(&self.connection, wanted)?),
             Stage::Settle => return Ok(None),
         };
         let (done, total) = (unsigned(done), unsigned(total));
-        Ok((total > 0).then_some(Share { unit, done, total }))
+        Ok((total > 0).then_some(StageProgress { unit, done, total }))
     }
 
     fn visited(&self, scan: &ScanRow) -> Result<(i64, i64), CatalogError> {

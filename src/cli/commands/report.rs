@@ -36,7 +36,7 @@ pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
         }
     }
     let filter = filter(&catalog, args, below.clone())?;
-    let rotten = catalog.rotten()?.len() as u64;
+    let rotten = catalog.corrupted()?.len() as u64;
     let source = Source {
         groups: GroupList::build(catalog, filter)?,
         check,

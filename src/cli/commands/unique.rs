@@ -40,7 +40,7 @@ struct Totals {
 
 impl Totals {
     fn add(&mut self, file: &FileEntry) {
-        if file.verdict == Verdict::Undetermined {
+        if file.verdict == Verdict::Unchecked {
             self.unchecked_files += 1;
             self.unchecked_bytes += file.size;
         } else {

@@ -156,7 +156,7 @@ fn work_off(
     let ended = engine.run_stage(&mut source);
     let mut saved = source.save();
     if saved.is_ok() {
-        saved = writer.handle().spread_rot();
+        saved = writer.handle().spread_corruption();
     }
     let findings = engine.stop(Instant::now() + limits.shutdown);
     let is_whole = findings.given_up.is_empty() && source.list.offline == 0;
@@ -307,7 +307,7 @@ impl<'a> AuditSource<'a> {
             (AuditVerdict::New(digest, probe), _) => {
                 AuditFinding::Made(digest, probe, audited.racy)
             }
-            (AuditVerdict::Rotten(_), Some(expected)) => AuditFinding::Rotten(expected),
+            (AuditVerdict::Rotten(_), Some(expected)) => AuditFinding::Corrupted(expected),
             (AuditVerdict::Rotten(_) | AuditVerdict::Changed | AuditVerdict::Gone, _) => {
                 AuditFinding::Moved
             }

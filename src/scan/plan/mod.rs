@@ -24,8 +24,6 @@ use presence::{Refused, examine, locate, outermost, resolve};
 /// An unfinished scan older than this is listed afresh.
 const STALE_SECONDS: i64 = 24 * 60 * 60;
 
-/// The mode of a scan that tries dead letters again.
-
 /// What the user asked for.
 #[derive(Debug, Clone)]
 pub struct Request {

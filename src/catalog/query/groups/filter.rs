@@ -32,9 +32,9 @@ pub struct GroupFilter {
     pub extensions: Vec<String>,
     /// Files left out before copies are counted.
     pub exclude: Option<Exclusion>,
-    /// Names that are known to be rotten, and copies of nothing; looked up when
+    /// Names that are known to be corrupted, and copies of nothing; looked up when
     /// the groups are built.
-    pub rotten: HashSet<(FolderId, OsString)>,
+    pub corrupted: HashSet<(FolderId, OsString)>,
     /// The order of the groups.
     pub order: Order,
     /// At most this many groups.
@@ -67,7 +67,7 @@ impl GroupFilter {
         !self.extensions.is_empty()
             || self.exclude.is_some()
             || !self.below.is_empty()
-            || !self.rotten.is_empty()
+            || !self.corrupted.is_empty()
     }
 
     /// Whether a group can be judged only by where its members lie.
@@ -83,7 +83,7 @@ impl GroupFilter {
         folder: FolderId,
         name: &OsStr,
     ) -> Result<bool, CatalogError> {
-        if !self.rotten.is_empty() && self.rotten.contains(&(folder, name.to_owned())) {
+        if !self.corrupted.is_empty() && self.corrupted.contains(&(folder, name.to_owned())) {
             return Ok(false);
         }
         let exclude = self.exclude.as_ref();

@@ -84,7 +84,7 @@ impl GroupList {
         bounds: Bounds,
     ) -> Result<Self, CatalogError> {
         let catalog = &readers.first().catalog;
-        filter.rotten = catalog.rotten()?;
+        filter.corrupted = catalog.corrupted()?;
         let context = Context {
             algorithm: catalog.algorithm()?,
             roots: RootPaths::of(catalog)?,

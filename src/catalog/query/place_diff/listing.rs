@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::OptionalExtension;
 
-use super::Sides;
+use super::PlaceDiff;
 use crate::catalog::store::{CatalogError, ReadOnly, unsigned};
 use crate::model::ScanId;
 
 /// How completely a side was listed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Listing {
+pub struct Completeness {
     /// Folders in it.
     pub folders: u64,
     /// Folders that no scan has listed to the end.
@@ -23,18 +23,18 @@ pub struct Listing {
     pub empty: u64,
 }
 
-impl Sides {
+impl PlaceDiff {
     /// How completely the one side was listed.
-    pub fn our_listing(&self) -> Result<Listing, CatalogError> {
+    pub fn our_listing(&self) -> Result<Completeness, CatalogError> {
         self.listing("our_places")
     }
 
     /// How completely the other side was listed.
-    pub fn their_listing(&self) -> Result<Listing, CatalogError> {
+    pub fn their_listing(&self) -> Result<Completeness, CatalogError> {
         self.listing("their_places")
     }
 
-    fn listing(&self, places: &str) -> Result<Listing, CatalogError> {
+    fn listing(&self, places: &str) -> Result<Completeness, CatalogError> {
         let connection = &self.catalog.connection;
         let count = |sql: &str| -> rusqlite::Result<u64> {
             let count: Option<i64> = connection.query_row(sql, [], |row| row.get(0)).optional()?;
@@ -45,7 +45,7 @@ impl Sides {
             "SELECT DISTINCT listed_in FROM {join} WHERE listed_in IS NOT NULL ORDER BY 1"
         ))?;
         let scans = scans.query_map([], |row| row.get(0).map(ScanId))?;
-        Ok(Listing {
+        Ok(Completeness {
             folders: count(&format!("SELECT count(*) FROM temp.{places}"))?,
             unlisted: count(&format!(
                 "SELECT count(*) FROM {join} WHERE folders.listed_in IS NULL"

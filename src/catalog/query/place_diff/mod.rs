@@ -9,7 +9,7 @@ mod tests;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-pub use listing::Listing;
+pub use listing::Completeness;
 use rusqlite::params;
 
 use crate::catalog::query::files::FileFilter;
@@ -36,7 +36,7 @@ const THEIRS: CopyColumns<'_> = CopyColumns {
 
 /// Why the catalog alone cannot tell whether a file is on the other side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Doubt {
+pub enum Unresolved {
     /// It was not read, and the other side has a file of its size.
     NotRead,
     /// The other side has a file of its size that was not read.
@@ -45,7 +45,7 @@ pub enum Doubt {
 
 /// A file of the one side.
 #[derive(Debug)]
-pub struct SideFile {
+pub struct DiffFile {
     /// Its number on this side.
     id: i64,
     /// Its absolute path.
@@ -56,15 +56,15 @@ pub struct SideFile {
     /// prove anything.
     pub racy: bool,
     /// Whether it is known to be rotten: it is not what its digest says.
-    pub is_rotten: bool,
+    pub is_corrupted: bool,
     /// Why it may equal a file of the other side that is not among its
     /// matches.
-    pub doubt: Option<Doubt>,
+    pub unresolved: Option<Unresolved>,
 }
 
 /// A file of the other side that has the same content.
 #[derive(Debug)]
-pub struct SideMatch {
+pub struct DiffMatch {
     id: i64,
     /// Its absolute path.
     pub path: PathBuf,
@@ -73,12 +73,12 @@ pub struct SideMatch {
     /// Whether its times prove nothing.
     pub racy: bool,
     /// Whether it is known to be rotten.
-    pub is_rotten: bool,
+    pub is_corrupted: bool,
 }
 
 /// A folder of the one side.
 #[derive(Debug)]
-pub struct SideFolder {
+pub struct DiffFolder {
     /// Its id.
     pub id: FolderId,
     /// Its absolute path.
@@ -89,7 +89,7 @@ pub struct SideFolder {
 }
 
 /// The two sides.
-pub struct Sides {
+pub struct PlaceDiff {
     catalog: ReadOnly,
     roots: RootPaths,
     paths: FolderPaths,
@@ -98,7 +98,7 @@ pub struct Sides {
     last_folder: i64,
 }
 
-impl Sides {
+impl PlaceDiff {
     /// Puts the files below `ours` beside those below `theirs`. What lies
     /// below both belongs to `ours`: it would be gone with it.
     pub fn build(
@@ -136,12 +136,12 @@ impl Sides {
                  id INTEGER PRIMARY KEY, folder INTEGER, name BLOB, size INTEGER,
                  mtime_ns INTEGER, ctime_ns INTEGER, volume INTEGER, ino INTEGER, racy INTEGER,
                  digest BLOB, probe INTEGER, unread INTEGER, unresolved INTEGER,
-                 rotten INTEGER);",
+                 is_corrupted INTEGER);",
         )?;
         connection.execute(
             &format!(
                 "INSERT INTO temp.ours (folder, name, size, mtime_ns, ctime_ns, volume, ino, racy,
-                                        digest, probe, unread, unresolved, rotten)
+                                        digest, probe, unread, unresolved, is_corrupted)
                  SELECT files.folder, files.name, files.size, files.mtime_ns, files.ctime_ns,
                         folders.volume, files.ino, files.racy, files.digest, files.probe,
                         {UNREAD} OR {CORRUPTED}, {UNRESOLVED} OR {CORRUPTED}, {CORRUPTED}
@@ -165,9 +165,9 @@ impl Sides {
                  id INTEGER PRIMARY KEY, folder INTEGER, name BLOB, size INTEGER,
                  mtime_ns INTEGER, ctime_ns INTEGER, volume INTEGER, ino INTEGER, racy INTEGER,
                  digest BLOB, probe INTEGER, unread INTEGER, unresolved INTEGER,
-                 rotten INTEGER);
+                 is_corrupted INTEGER);
              INSERT INTO temp.theirs (folder, name, size, mtime_ns, ctime_ns, volume, ino, racy,
-                                      digest, probe, unread, unresolved, rotten)
+                                      digest, probe, unread, unresolved, is_corrupted)
              SELECT files.folder, files.name, files.size, files.mtime_ns, files.ctime_ns,
                     folders.volume, files.ino, files.racy, files.digest, files.probe,
                     {UNREAD} OR {CORRUPTED}, {UNRESOLVED} OR {CORRUPTED}, {CORRUPTED}
@@ -200,9 +200,9 @@ impl Sides {
     /// The next files of the one side that pass the filter, by path; empty at
     /// the end.
     ///
-    /// In doubt is what [`ReadOnly::undetermined`] would call undetermined if
+    /// In unresolved is what [`ReadOnly::undetermined`] would call undetermined if
     /// the catalog held the file and the other side alone.
-    pub fn next_files(&mut self) -> Result<Vec<SideFile>, CatalogError> {
+    pub fn next_files(&mut self) -> Result<Vec<DiffFile>, CatalogError> {
         let mut files = Vec::new();
         while files.is_empty() {
             let page = self.page()?;
@@ -223,7 +223,7 @@ impl Sides {
         Ok(files)
     }
 
-    fn page(&self) -> Result<Vec<(FolderId, OsString, SideFile)>, CatalogError> {
+    fn page(&self) -> Result<Vec<(FolderId, OsString, DiffFile)>, CatalogError> {
         let another = |table: &str| {
             let (volume, ino) = (format!("{table}.volume"), format!("{table}.ino"));
             let copy = CopyColumns {
@@ -236,7 +236,7 @@ impl Sides {
             "SELECT ours.id, ours.folder, ours.name, {}, ours.racy,
                     (sizes.size IS NOT NULL AND ours.unread)
                         OR (classes.size IS NOT NULL AND ours.unresolved),
-                    ifnull(sizes.unread, 0) OR ifnull(classes.unresolved, 0), ours.rotten
+                    ifnull(sizes.unread, 0) OR ifnull(classes.unresolved, 0), ours.is_corrupted
                FROM temp.ours
                LEFT JOIN temp.their_sizes AS sizes ON sizes.size = ours.size AND {}
                LEFT JOIN temp.their_classes AS classes
@@ -247,18 +247,18 @@ impl Sides {
             another("classes"),
         ))?;
         let rows = statement.query_map(params![self.last_file, PAGE], |row| {
-            let doubt = match (row.get(8)?, row.get(9)?) {
-                (true, _) => Some(Doubt::NotRead),
-                (false, true) => Some(Doubt::PartnerNotRead),
+            let unresolved = match (row.get(8)?, row.get(9)?) {
+                (true, _) => Some(Unresolved::NotRead),
+                (false, true) => Some(Unresolved::PartnerNotRead),
                 (false, false) => None,
             };
-            let file = SideFile {
+            let file = DiffFile {
                 id: row.get(0)?,
                 path: PathBuf::new(),
                 state: rows::state(row, 3)?,
                 racy: row.get(7)?,
-                is_rotten: row.get(10)?,
-                doubt,
+                is_corrupted: row.get(10)?,
+                unresolved,
             };
             Ok((FolderId(row.get(1)?), rows::name(row, 2)?, file))
         })?;
@@ -269,17 +269,17 @@ impl Sides {
     /// `after`: those with its digest, and other names of the same copy.
     pub fn matches(
         &mut self,
-        file: &SideFile,
-        after: Option<&SideMatch>,
+        file: &DiffFile,
+        after: Option<&DiffMatch>,
         limit: u32,
-    ) -> Result<Vec<SideMatch>, CatalogError> {
-        let found: Vec<(FolderId, OsString, SideMatch)> = {
+    ) -> Result<Vec<DiffMatch>, CatalogError> {
+        let found: Vec<(FolderId, OsString, DiffMatch)> = {
             let mut statement = self.catalog.connection.prepare_cached(&format!(
-                "SELECT theirs.id, theirs.folder, theirs.name, {state}, theirs.racy, theirs.rotten
+                "SELECT theirs.id, theirs.folder, theirs.name, {state}, theirs.racy, theirs.is_corrupted
                    FROM temp.ours JOIN temp.theirs ON theirs.digest = ours.digest
                   WHERE ours.id = ?1 AND theirs.id > ?2
                   UNION
-                 SELECT theirs.id, theirs.folder, theirs.name, {state}, 0, theirs.rotten
+                 SELECT theirs.id, theirs.folder, theirs.name, {state}, 0, theirs.is_corrupted
                    FROM temp.ours JOIN temp.theirs ON {same_copy} AND {same_state}
                   WHERE ours.id = ?1 AND theirs.id > ?2
                   ORDER BY 1 LIMIT ?3",
@@ -289,26 +289,26 @@ impl Sides {
             ))?;
             let after = after.map_or(0, |last| last.id);
             let rows = statement.query_map(params![file.id, after, limit], |row| {
-                let found = SideMatch {
+                let found = DiffMatch {
                     id: row.get(0)?,
                     path: PathBuf::new(),
                     state: rows::state(row, 3)?,
                     racy: row.get(7)?,
-                    is_rotten: row.get(8)?,
+                    is_corrupted: row.get(8)?,
                 };
                 Ok((FolderId(row.get(1)?), rows::name(row, 2)?, found))
             })?;
             rows.collect::<Result<_, _>>()?
         };
-        let whole = |(folder, name, found): (FolderId, OsString, SideMatch)| {
+        let whole = |(folder, name, found): (FolderId, OsString, DiffMatch)| {
             let path = self.path(folder, &name)?;
-            Ok(SideMatch { path, ..found })
+            Ok(DiffMatch { path, ..found })
         };
         found.into_iter().map(whole).collect()
     }
 
     /// The next folders of the one side, by path; empty at the end.
-    pub fn next_folders(&mut self) -> Result<Vec<SideFolder>, CatalogError> {
+    pub fn next_folders(&mut self) -> Result<Vec<DiffFolder>, CatalogError> {
         let page: Vec<(i64, FolderId)> = {
             let mut statement = self.catalog.connection.prepare_cached(
                 "SELECT rank, folder FROM temp.our_places WHERE rank > ?1 ORDER BY rank LIMIT ?2",
@@ -323,7 +323,7 @@ impl Sides {
         }
         page.into_iter()
             .map(|(_, id)| {
-                Ok(SideFolder {
+                Ok(DiffFolder {
                     id,
                     path: self.path(id, OsStr::new(""))?,
                     times: self.catalog.folder(id)?.times,

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::*;
+use crate::catalog::query::count_unchecked;
 use crate::catalog::testing::{Bed, file};
 
 /// What is known of a file of 20,000 bytes, as SQL that makes it so.
@@ -20,14 +21,18 @@ const KNOWLEDGE: [(&str, &str); 6] = [
     ),
 ];
 
-fn sides(bed: &Bed, ours: &str, theirs: &str) -> Sides {
+fn sides(bed: &Bed, ours: &str, theirs: &str) -> PlaceDiff {
     let reader = bed.reader();
     let tops = |path: &str| bed.reader().tops_of(Path::new(path)).unwrap();
-    Sides::build(reader, &tops(ours), &tops(theirs), FileFilter::default()).unwrap()
+    PlaceDiff::build(reader, &tops(ours), &tops(theirs), FileFilter::default()).unwrap()
 }
 
-/// Each file of `ours` with its doubt and its matches.
-fn compare(bed: &Bed, ours: &str, theirs: &str) -> BTreeMap<String, (Option<Doubt>, Vec<String>)> {
+/// Each file of `ours` with its unresolved and its matches.
+fn compare(
+    bed: &Bed,
+    ours: &str,
+    theirs: &str,
+) -> BTreeMap<String, (Option<Unresolved>, Vec<String>)> {
     let mut sides = sides(bed, ours, theirs);
     let mut found = BTreeMap::new();
     loop {
@@ -39,12 +44,12 @@ fn compare(bed: &Bed, ours: &str, theirs: &str) -> BTreeMap<String, (Option<Doub
             let matches = sides.matches(&file, None, 10).unwrap();
             let names = matches.iter().map(|found| found.path.display().to_string());
             let path = file.path.display().to_string();
-            found.insert(path, (file.doubt, names.collect()));
+            found.insert(path, (file.unresolved, names.collect()));
         }
     }
 }
 
-/// Two files alone in a catalog: in doubt exactly when the catalog as a whole
+/// Two files alone in a catalog: in unresolved exactly when the catalog as a whole
 /// counts them as undetermined.
 #[test]
 fn doubt_is_what_the_catalog_calls_undetermined() {
@@ -59,10 +64,10 @@ fn doubt_is_what_the_catalog_calls_undetermined() {
                      UPDATE catalog SET unsettled = 1"
                 ));
             }
-            let whole = bed.reader().unchecked().unwrap();
-            let (doubt, matches) = &compare(&bed, "/a", "/b")["/a/x"];
+            let whole = count_unchecked(&bed.reader().connection).unwrap();
+            let (unresolved, matches) = &compare(&bed, "/a", "/b")["/a/x"];
             let is_match = mine == "digest 1" && other == "digest 1";
-            assert_eq!(doubt.is_some(), whole > 0, "{mine} beside {other}");
+            assert_eq!(unresolved.is_some(), whole > 0, "{mine} beside {other}");
             assert_eq!(!matches.is_empty(), is_match, "{mine} beside {other}");
         }
     }
@@ -79,7 +84,7 @@ fn only_the_other_side_counts() {
     assert_eq!(found["/a/unread"], (None, vec![]));
     let found = compare(&bed, "/a", "/c");
     assert_eq!(found["/a/x"], (None, vec![]));
-    assert_eq!(found["/a/unread"], (Some(Doubt::NotRead), vec![]));
+    assert_eq!(found["/a/unread"], (Some(Unresolved::NotRead), vec![]));
 }
 
 #[test]
@@ -105,8 +110,8 @@ fn another_name_of_a_copy_is_a_match_without_a_digest() {
         (None, vec!["/b/y".into()])
     );
     bed.scan("/b", &[file("z", 10, 2)]);
-    let doubt = compare(&bed, "/a", "/b")["/a/x"].0;
-    assert_eq!(doubt, Some(Doubt::NotRead));
+    let unresolved = compare(&bed, "/a", "/b")["/a/x"].0;
+    assert_eq!(unresolved, Some(Unresolved::NotRead));
 }
 
 #[test]
@@ -115,7 +120,7 @@ fn a_side_knows_how_it_was_listed() {
     let first = bed.scan("/a", &[file("d/x", 10, 1), file("empty", 0, 2)]);
     bed.scan("/b", &[file("x", 10, 3)]);
     let listing = sides(&bed, "/a", "/b").our_listing().unwrap();
-    let expected = Listing {
+    let expected = Completeness {
         folders: 2,
         unlisted: 0,
         failed: 0,

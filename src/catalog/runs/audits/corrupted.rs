@@ -135,14 +135,14 @@ pub(crate) fn spread(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
 
 impl WriterHandle {
     /// Lets all names of a rotten copy be known as rotten.
-    pub fn spread_rot(&self) -> Result<(), CatalogError> {
+    pub fn spread_corruption(&self) -> Result<(), CatalogError> {
         self.run(|transaction| Ok(spread(transaction)?))
     }
 }
 
 impl ReadOnly {
     /// The live names that are known to be rotten.
-    pub fn rotten(&self) -> Result<HashSet<(FolderId, OsString)>, CatalogError> {
+    pub fn corrupted(&self) -> Result<HashSet<(FolderId, OsString)>, CatalogError> {
         let mut statement = self.connection.prepare(&format!(
             // CROSS: the few marks are looked up among the files, never all files
             // among the marks.
@@ -181,12 +181,12 @@ mod tests {
             finding,
         };
         writer.handle().note_audits(run, vec![note]).unwrap();
-        writer.handle().spread_rot().unwrap();
+        writer.handle().spread_corruption().unwrap();
         writer.finish().unwrap();
     }
 
     fn rotten(bed: &Bed) -> Vec<String> {
-        let names = bed.reader().rotten().unwrap().into_iter();
+        let names = bed.reader().corrupted().unwrap().into_iter();
         let mut names: Vec<_> = names
             .map(|(folder, name)| format!("{folder} {}", name.display()))
             .collect();
@@ -202,7 +202,7 @@ mod tests {
             &[file("a", 10, 1).content(1), file("b", 10, 2).content(1)],
         );
         bed.scan("/s", &[file("link", 10, 1).content(1)]);
-        find(&bed, "a", 1, AuditFinding::Rotten(digest(1)));
+        find(&bed, "a", 1, AuditFinding::Corrupted(digest(1)));
         assert_eq!(rotten(&bed).len(), 2, "{:?}", rotten(&bed));
         assert_eq!(bed.reader().verify().unwrap(), []);
         find(&bed, "b", 2, AuditFinding::Sound);
@@ -216,7 +216,7 @@ mod tests {
     fn a_mark_is_about_one_state_and_one_digest() {
         let bed = Bed::new();
         bed.scan("/r", &[file("a", 10, 1).content(1)]);
-        find(&bed, "a", 1, AuditFinding::Rotten(digest(1)));
+        find(&bed, "a", 1, AuditFinding::Corrupted(digest(1)));
         assert_eq!(rotten(&bed).len(), 1);
         bed.sql("UPDATE files SET ctime_ns = ctime_ns + 1");
         assert_eq!(rotten(&bed).len(), 0);
@@ -231,7 +231,7 @@ mod tests {
     fn what_is_to_be_read_anew_is_not_known_to_be_rotten() {
         let bed = Bed::new();
         bed.scan("/r", &[file("a", 10, 1).content(1)]);
-        find(&bed, "a", 1, AuditFinding::Rotten(digest(1)));
+        find(&bed, "a", 1, AuditFinding::Corrupted(digest(1)));
         let top = bed.reader().folder_at(Path::new("/r")).unwrap().unwrap();
         assert_eq!(bed.open().distrust(top).unwrap(), 1);
         assert_eq!(bed.count("corrupted"), 0);

@@ -68,7 +68,7 @@ pub enum AuditFinding {
     /// whether the file was too fresh to trust its times.
     Made(Digest, Option<Probe>, bool),
     /// Something else than this digest, which it should have.
-    Rotten(Digest),
+    Corrupted(Digest),
     /// Changed or gone: the next scan says what it is.
     Moved,
 }
@@ -177,7 +177,7 @@ fn store_finding(
             corrupted::heal(transaction, name)?;
             store_note(transaction, run, now, name, &note.state)
         }
-        AuditFinding::Rotten(digest) => {
+        AuditFinding::Corrupted(digest) => {
             drop_note(transaction, name)?;
             corrupted::mark(transaction, now, name, &note.state, digest)
         }

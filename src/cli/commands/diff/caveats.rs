@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::Place;
-use crate::catalog::{CatalogError, Listing, ReadOnly, RootRow, Sides};
+use crate::catalog::{CatalogError, Completeness, PlaceDiff, ReadOnly, RootRow};
 use crate::cli::session::Context;
 use crate::model::{AsOf, escape};
 use crate::platform::Dir;
@@ -43,7 +43,7 @@ pub(crate) struct Standing {
 impl Standing {
     pub(crate) fn of(
         context: &Context,
-        sides: &Sides,
+        sides: &PlaceDiff,
         from: &Place,
         to: &Place,
     ) -> Result<Self, CatalogError> {
@@ -87,7 +87,7 @@ impl Standing {
         &mut self,
         catalog: &ReadOnly,
         place: &Place,
-        listing: &Listing,
+        listing: &Completeness,
     ) -> Result<(), CatalogError> {
         let letter = place.letter;
         let around = |root: &RootRow| {
@@ -129,7 +129,7 @@ impl Standing {
     }
 }
 
-fn side(catalog: &ReadOnly, place: &Place, listing: &Listing) -> Result<Side, CatalogError> {
+fn side(catalog: &ReadOnly, place: &Place, listing: &Completeness) -> Result<Side, CatalogError> {
     let newest = match listing.scans.last() {
         Some(scan) => catalog.scan(*scan)?,
         None => None,

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::Place;
 use crate::access::{Checker, Look};
-use crate::catalog::{CatalogError, Doubt, SideFile, SideFolder, SideMatch, Sides};
+use crate::catalog::{CatalogError, DiffFile, DiffFolder, DiffMatch, PlaceDiff, Unresolved};
 use crate::cli::session::Writing;
 use crate::model::TOO_YOUNG;
 use crate::platform::{Dir, Entries, EntryKind, FileId, Links};
@@ -77,7 +77,7 @@ impl Comparison {
     /// Compares, and writes a row for every file that is not on the other
     /// side for certain.
     pub(crate) fn run(
-        sides: &mut Sides,
+        sides: &mut PlaceDiff,
         from: &Place,
         to: &Place,
         answer: &mut Writing<'_, '_>,
@@ -112,7 +112,7 @@ impl Comparison {
         }
     }
 
-    fn count(&mut self, file: &SideFile, verdict: &Verdict) {
+    fn count(&mut self, file: &DiffFile, verdict: &Verdict) {
         let (tally, reasons, reason) = match verdict {
             Verdict::Duplicate => return self.duplicate.add(file.state.size),
             Verdict::Only(reason) => (&mut self.only, &mut self.why_only, reason.as_ref()),
@@ -129,7 +129,7 @@ impl Comparison {
     }
 }
 
-fn row(from: &Place, file: &SideFile, verdict: &Verdict) -> Option<[Cell; 6]> {
+fn row(from: &Place, file: &DiffFile, verdict: &Verdict) -> Option<[Cell; 6]> {
     let (answer, reason) = match verdict {
         Verdict::Duplicate => return None,
         Verdict::Only(reason) => (format!("only in {}", from.letter), reason.clone()),
@@ -158,7 +158,7 @@ impl Looking {
     /// (bind mount, link), goes when the side goes.
     fn folders(
         &self,
-        sides: &mut Sides,
+        sides: &mut PlaceDiff,
         found: &mut Comparison,
     ) -> Result<HashSet<FileId>, CatalogError> {
         let mut inside = HashSet::new();
@@ -192,11 +192,11 @@ impl Looking {
 
     fn judge_page(
         &self,
-        sides: &mut Sides,
-        files: &[SideFile],
+        sides: &mut PlaceDiff,
+        files: &[DiffFile],
         inside: &HashSet<FileId>,
     ) -> Result<Vec<Verdict>, CatalogError> {
-        let matches: Vec<Vec<SideMatch>> = files
+        let matches: Vec<Vec<DiffMatch>> = files
             .iter()
             .map(|file| sides.matches(file, None, FEW))
             .collect::<Result<_, _>>()?;
@@ -221,9 +221,9 @@ impl Looking {
         Ok(verdicts)
     }
 
-    fn other(&self, found: &SideMatch, inside: &HashSet<FileId>) -> Copy {
+    fn other(&self, found: &DiffMatch, inside: &HashSet<FileId>) -> Copy {
         match self.checker.look_outside(&found.path, &found.state, inside) {
-            Look::Same if found.is_rotten => Copy::Rotten,
+            Look::Same if found.is_corrupted => Copy::Rotten,
             Look::Same if found.racy => Copy::Fresh,
             Look::Same => Copy::Proof,
             Look::Gone if !self.checker.is_online(&found.path) => Copy::Offline,
@@ -234,7 +234,7 @@ impl Looking {
         }
     }
 
-    fn judge(&self, file: &SideFile, own: &Look, others: &[Copy]) -> Verdict {
+    fn judge(&self, file: &DiffFile, own: &Look, others: &[Copy]) -> Verdict {
         let (from, to) = (self.from, self.to);
         let undetermined = |why: &str| Verdict::Undetermined(why.to_owned());
         match own {
@@ -246,7 +246,7 @@ impl Looking {
             Look::Gone => return undetermined("missing"),
             Look::Failed(why) => return Verdict::Undetermined(format!("cannot check it: {why}")),
         }
-        if file.is_rotten {
+        if file.is_corrupted {
             return undetermined(ROTTEN);
         }
         let its_copy = |state: &str| undetermined(&format!("its copy in {to} {state}"));
@@ -261,11 +261,11 @@ impl Looking {
             Some(Copy::Unseen(why)) => return its_copy(&format!("cannot be checked: {why}")),
             Some(Copy::Itself) | None => {}
         }
-        match file.doubt {
-            Some(Doubt::NotRead) => {
+        match file.unresolved {
+            Some(Unresolved::NotRead) => {
                 Verdict::Undetermined(format!("not read, and {to} has a file of the same size"))
             }
-            Some(Doubt::PartnerNotRead) => {
+            Some(Unresolved::PartnerNotRead) => {
                 Verdict::Undetermined(format!("a file of the same size in {to} was not read"))
             }
             None if others.is_empty() => Verdict::Only(None),
@@ -284,8 +284,8 @@ fn scanned_too_young() -> String {
 /// that got content would be lost.
 fn has_only_listed_emptiness(
     dir: &Dir,
-    folder: &SideFolder,
-    sides: &Sides,
+    folder: &DiffFolder,
+    sides: &PlaceDiff,
 ) -> Result<bool, CatalogError> {
     let names = sides.catalog().empty_files_of(folder.id)?;
     Ok(names
@@ -301,8 +301,8 @@ fn has_only_listed_emptiness(
 /// states of the files, that says as much as its times would.
 fn has_listed_names(
     mut dir: Dir,
-    folder: &SideFolder,
-    sides: &Sides,
+    folder: &DiffFolder,
+    sides: &PlaceDiff,
 ) -> Result<bool, CatalogError> {
     let names = sides.catalog().live_names(folder.id)?;
     let known: HashSet<OsString> = names.into_iter().collect();

@@ -84,7 +84,7 @@ fn direction(
     let filter = args.filter.filter()?;
     let is_partial = !filter.is_open();
     let catalog = context.catalog()?;
-    let mut sides = crate::catalog::Sides::build(catalog, &from.tops, &to.tops, filter)?;
+    let mut sides = crate::catalog::PlaceDiff::build(catalog, &from.tops, &to.tops, filter)?;
     let mut standing = Standing::of(context, &sides, from, to)?;
     if is_partial {
         standing.object("only some of the files were compared (size, extension or --exclude)");

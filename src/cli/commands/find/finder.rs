@@ -164,7 +164,7 @@ impl Finder {
             return Now::Offline;
         }
         match self.checker.look(&known.path, &known.state) {
-            Look::Same if known.is_rotten => Now::Rotten,
+            Look::Same if known.is_corrupted => Now::Rotten,
             Look::Same => Now::AsScanned,
             Look::Changed | Look::Elsewhere => Now::Changed,
             Look::Gone => Now::Gone,
@@ -189,7 +189,7 @@ impl Finder {
         }
         if let Some(digest) = known.digest {
             let is_equal = asked.digest()? == digest;
-            if is_equal || !known.is_rotten {
+            if is_equal || !known.is_corrupted {
                 return Ok(is_equal);
             }
             // Its digest no longer holds, so it is read.

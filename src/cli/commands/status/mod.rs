@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use crate::access::online_state;
 use crate::catalog::{
-    CatalogError, Lock, ReadOnly, RootRow, ScanRow, Share, VolumeRow, Wanted, own_files,
+    CatalogError, Lock, ReadOnly, RootRow, ScanRow, StageProgress, VolumeRow, Wanted, own_files,
 };
 use crate::cli::args::StatusArgs;
 use crate::cli::session::Context;
@@ -65,7 +65,7 @@ impl User {
 struct Unfinished {
     scan: ScanRow,
     path: PathBuf,
-    share: Option<Share>,
+    share: Option<StageProgress>,
 }
 
 impl Unfinished {
@@ -129,7 +129,7 @@ impl Status {
             volumes: catalog.volumes()?,
             settled: catalog.last_settled_scan()?,
             dead_letters: catalog.fault_count()?,
-            rotten: catalog.rotten()?.len() as u64,
+            rotten: catalog.corrupted()?.len() as u64,
             user: User::of(catalog),
             roots: root_states(catalog, roots)?,
         })
@@ -139,10 +139,14 @@ impl Status {
 /// The shares found so far: scans that stopped together have one, and it
 /// takes a pass over the catalog.
 #[derive(Default)]
-struct Shares(Vec<(Stage, Wanted, Share)>);
+struct Shares(Vec<(Stage, Wanted, StageProgress)>);
 
 impl Shares {
-    fn of(&mut self, catalog: &ReadOnly, scan: &ScanRow) -> Result<Option<Share>, CatalogError> {
+    fn of(
+        &mut self,
+        catalog: &ReadOnly,
+        scan: &ScanRow,
+    ) -> Result<Option<StageProgress>, CatalogError> {
         let wanted = Wanted::by(scan);
         let is_same = |known: &&(Stage, Wanted, _)| (known.0, known.1) == (scan.stage, wanted);
         // Listing is a scan's own.
@@ -150,7 +154,7 @@ impl Shares {
         if let Some((.., share)) = known.filter(|_| scan.stage != Stage::List) {
             return Ok(Some(*share));
         }
-        let share = catalog.share(scan, &wanted)?;
+        let share = catalog.stage_progress(scan, &wanted)?;
         self.0
             .extend(share.map(|share| (scan.stage, wanted, share)));
         Ok(share)

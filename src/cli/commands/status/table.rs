@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use super::{RootState, RootStatus, Status, User};
-use crate::catalog::{ScanRow, Share, ShareUnit};
+use crate::catalog::{ProgressUnit, ScanRow, StageProgress};
 use crate::cli::session::Context;
 use crate::model::{ScanState, Stage, escape};
 use crate::report::text::{counted, duration, group_totals, grouped, size, timestamp, unchecked};
@@ -143,13 +143,13 @@ fn state(scan: &ScanRow, user: &User) -> &'static str {
 }
 
 /// `, 61 % done: 61.2 GiB of 100.0 GiB`; rounded down, so that 100 is all.
-fn share(share: &Share, exact: bool) -> String {
+fn share(share: &StageProgress, exact: bool) -> String {
     let (done, total) = (share.done, share.total);
     let percent = u128::from(done) * 100 / u128::from(total.max(1));
     let what = match share.unit {
-        ShareUnit::Bytes => format!("{} of {}", size(done, exact), size(total, exact)),
-        ShareUnit::Files => format!("{} of {}", grouped(done), counted(total, "file", "files")),
-        ShareUnit::Folders => format!(
+        ProgressUnit::Bytes => format!("{} of {}", size(done, exact), size(total, exact)),
+        ProgressUnit::Files => format!("{} of {}", grouped(done), counted(total, "file", "files")),
+        ProgressUnit::Folders => format!(
             "{} of {} known so far",
             grouped(done),
             counted(total, "folder", "folders")
@@ -196,17 +196,17 @@ mod tests {
 
     #[test]
     fn shares_are_rounded_down_and_say_of_what() {
-        let text = |unit, done, total| share(&Share { unit, done, total }, false);
+        let text = |unit, done, total| share(&StageProgress { unit, done, total }, false);
         assert_eq!(
-            text(ShareUnit::Bytes, (1 << 30) - 1, 1 << 30),
+            text(ProgressUnit::Bytes, (1 << 30) - 1, 1 << 30),
             ", 99 % done: 1.0 GiB of 1.0 GiB"
         );
         assert_eq!(
-            text(ShareUnit::Files, 1_500, 3_000),
+            text(ProgressUnit::Files, 1_500, 3_000),
             ", 50 % done: 1,500 of 3,000 files"
         );
         assert_eq!(
-            text(ShareUnit::Folders, 0, 1),
+            text(ProgressUnit::Folders, 0, 1),
             ", 0 % done: 0 of 1 folder known so far"
         );
     }
