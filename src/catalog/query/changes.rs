@@ -1,4 +1,4 @@
-//! What came and went between two scans.
+//! Which files appeared and disappeared between two scans.
 
 use rusqlite::params;
 
@@ -8,8 +8,8 @@ use crate::catalog::store::{CatalogError, ReadOnly};
 use crate::model::{FolderId, ScanId};
 
 impl FileList {
-    /// The names below `tops` that were there after scan `until` and not after
-    /// scan `from`, or the other way round, by path.
+    /// The files below `tops` that existed after scan `until` but not after scan
+    /// `from`, or the other way round, by path.
     pub fn changes(
         catalog: ReadOnly,
         tops: &[FolderId],
@@ -45,7 +45,7 @@ impl FileList {
     }
 }
 
-/// True of a row of `files` that was there after this scan.
+/// True of a row of `files` that existed after this scan.
 fn was_there(scan: &str) -> String {
     format!(
         "(files.first_scan <= {scan}
@@ -55,8 +55,8 @@ fn was_there(scan: &str) -> String {
     )
 }
 
-/// True of a row of `files` that was gone after a scan, which is a parameter
-/// of the statement, and is back since.
+/// True of a row of `files` that was gone after a scan and is back now. `scan` is
+/// a parameter of the statement.
 fn was_gone(scan: &str) -> String {
     format!(
         "EXISTS (SELECT 1 FROM absences

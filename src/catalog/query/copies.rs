@@ -1,9 +1,9 @@
-//! Files by the number of their copies: which exist once, or fewer times than
-//! somebody wants.
+//! Files by the number of their copies: which exist only once, or fewer times
+//! than wanted.
 
 use rusqlite::params;
 
-use super::files::{FileFilter, FileList, Fold};
+use super::files::{FileFilter, FileList, Fold, Verdict};
 use super::places::Extent;
 use super::unresolved::open_classes;
 use crate::catalog::store::terms::{COPY, CORRUPTED};
@@ -11,10 +11,9 @@ use crate::catalog::store::{CatalogError, ReadOnly};
 use crate::model::FolderId;
 
 impl FileList {
-    /// Copies below `tops` of which fewer than `under` are known in the whole
-    /// catalog, largest first. Those that may have more copies, because a file
-    /// that could equal them was not read or is rotten, come last, as
-    /// undetermined. Empty files are left out.
+    /// Copies below `tops` with fewer than `under` known copies in the whole
+    /// catalog, largest first. Unchecked ones come last: a file that could be
+    /// another copy was not read or is corrupted. Empty files are skipped.
     pub fn of_few_copies(
         catalog: ReadOnly,
         tops: &[FolderId],
@@ -34,17 +33,20 @@ impl FileList {
                         files.ino, files.digest, ifnull(counted.copies, 1) AS copies,
                         CASE WHEN counted.is_corrupted OR files.size IN (SELECT size FROM open_sizes)
                                OR (files.size, files.probe) IN (
-                                  SELECT size, probe FROM open_classes) THEN 3
-                             WHEN counted.copies > 1 THEN 1
-                             ELSE 2 END AS verdict
+                                  SELECT size, probe FROM open_classes) THEN {unchecked}
+                             WHEN counted.copies > 1 THEN {duplicate}
+                             ELSE {unique} END AS verdict
                    FROM temp.places JOIN files ON files.folder = places.folder
                    JOIN folders ON folders.id = files.folder
                    LEFT JOIN temp.copy_counts AS counted ON counted.digest = files.digest
                   WHERE files.removed_in IS NULL AND files.size > 0
                     AND files.size BETWEEN ?1 AND ?2
                     AND (ifnull(counted.copies, 1) < ?3 OR {CORRUPTED})
-                  ORDER BY verdict = 3, files.size DESC, folders.volume, files.ino,
-                           places.rank, files.name"
+                  ORDER BY verdict = {unchecked}, files.size DESC, folders.volume, files.ino,
+                           places.rank, files.name",
+                duplicate = Verdict::Duplicate as i64,
+                unique = Verdict::Unique as i64,
+                unchecked = Verdict::Unchecked as i64,
             );
             let under = i64::try_from(under).unwrap_or(i64::MAX);
             catalog
@@ -55,7 +57,7 @@ impl FileList {
     }
 }
 
-/// The number of copies of every digest, and whether others are rotten.
+/// The number of copies of every digest, and whether some are corrupted.
 fn count_copies(catalog: &ReadOnly) -> Result<(), CatalogError> {
     catalog.connection.execute_batch(&format!(
         "DROP TABLE IF EXISTS temp.copy_counts;
@@ -76,7 +78,6 @@ fn count_copies(catalog: &ReadOnly) -> Result<(), CatalogError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::query::files::Verdict;
     use crate::catalog::testing::{Bed, file};
 
     fn few(bed: &Bed, under: u64) -> Vec<(String, u64, Verdict, usize)> {
@@ -123,27 +124,27 @@ mod tests {
     }
 
     #[test]
-    fn a_rotten_file_is_no_copy_and_undetermined_itself() {
+    fn a_corrupted_file_is_no_copy_and_is_itself_unchecked() {
         let bed = Bed::new();
         bed.scan(
             "/r",
             &[file("a", 20, 1), file("b", 20, 2), file("c", 20, 3)],
         );
-        let rot = |name: &str| {
+        let corrupt = |name: &str| {
             bed.sql(&format!(
                 "INSERT INTO corrupted SELECT folder, name, 0, mtime_ns, ctime_ns, digest FROM files
                   WHERE name = CAST('{name}' AS BLOB)"
             ));
         };
-        rot("c");
+        corrupt("c");
         let of = |path, copies| row(path, copies, Verdict::Unchecked);
         assert_eq!(few(&bed, 2), [of("/r/c", 2)]);
-        rot("b");
+        corrupt("b");
         assert_eq!(few(&bed, 2), [of("/r/a", 1), of("/r/b", 1), of("/r/c", 1)]);
     }
 
     #[test]
-    fn what_may_have_more_copies_is_undetermined() {
+    fn what_may_have_more_copies_is_unchecked() {
         let bed = Bed::new();
         bed.scan("/r", &[file("a", 20, 1), file("b", 20, 2)]);
         bed.scan("/s", &[file("unread", 20, 3).unread()]);

@@ -1,5 +1,4 @@
-//! Single files for an answer: which are wanted, and the list of them, handed
-//! out one at a time like the groups of a report.
+//! Lists of single files for an answer, streamed one file at a time.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -21,12 +20,12 @@ pub struct FileFilter {
     pub max_size: Option<u64>,
     /// Only files with one of these extensions, compared without case.
     pub extensions: Vec<String>,
-    /// Files left out.
+    /// Files to exclude.
     pub exclude: Option<Exclusion>,
 }
 
 impl FileFilter {
-    /// Whether nothing is left out.
+    /// Whether every file passes.
     pub fn is_open(&self) -> bool {
         self.min_size.is_none()
             && self.max_size.is_none()
@@ -42,7 +41,7 @@ impl FileFilter {
         )
     }
 
-    /// Whether a name is wanted; sizes are for the query.
+    /// Whether a file passes by its name; the query checks sizes.
     pub(crate) fn admits(
         &self,
         catalog: &ReadOnly,
@@ -62,11 +61,11 @@ pub enum Verdict {
     Duplicate = 1,
     /// No other copy has its content.
     Unique = 2,
-    /// Neither is known.
+    /// It could be either: it was not fully read, or a possible copy was not.
     Unchecked = 3,
-    /// It was not there before.
+    /// It did not exist before.
     Appeared = 4,
-    /// It is not there any more.
+    /// It no longer exists.
     Vanished = 5,
 }
 
@@ -110,7 +109,7 @@ pub struct FileEntry {
     pub mtime_ns: i64,
     /// Digest, where there is one.
     pub digest: Option<Digest>,
-    /// Known copies of its content, itself included.
+    /// Known copies of its content, including itself.
     pub copies: u64,
     /// What the list says about it.
     pub verdict: Verdict,
@@ -118,15 +117,15 @@ pub struct FileEntry {
     pub links: Vec<PathBuf>,
 }
 
-/// Whether every name is an entry, or every copy.
+/// Whether every name gets an entry, or every copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fold {
     Names,
-    /// The rows must have the names of a copy beside each other.
+    /// The names of a copy must be in consecutive rows.
     Copies,
 }
 
-/// A list of files, copied out of the catalog before the first is handed out.
+/// A list of files, collected completely before the first is returned.
 pub struct FileList {
     catalog: ReadOnly,
     roots: RootPaths,
@@ -134,7 +133,7 @@ pub struct FileList {
     filter: FileFilter,
     fold: Fold,
     rows: Pages<ListRow>,
-    /// The last entry, which further names may belong to.
+    /// The last entry; the next rows may be further names of it.
     held: Option<(FileEntry, Option<CopyId>)>,
 }
 
@@ -150,8 +149,8 @@ struct ListRow {
 }
 
 impl FileList {
-    /// Lets `fill` insert rows into `temp.listed`, with the folders of `tops`
-    /// in `temp.places`, all as of one moment.
+    /// Lets `fill` insert rows into `temp.listed`. The folders of `tops` are in
+    /// `temp.places`; everything comes from one snapshot.
     pub(crate) fn build(
         catalog: ReadOnly,
         (tops, extent): (&[FolderId], Extent),
@@ -197,11 +196,11 @@ impl FileList {
             catalog.connection.execute(
                 "INSERT INTO temp.listed (folder, name, size, mtime_ns, digest, copies, verdict)
                  SELECT files.folder, files.name, files.size, files.mtime_ns,
-                        CASE files.size WHEN 0 THEN ?3 ELSE files.digest END, 0, 3
+                        CASE files.size WHEN 0 THEN ?3 ELSE files.digest END, 0, ?4
                    FROM temp.places JOIN files ON files.folder = places.folder
                   WHERE files.removed_in IS NULL AND files.size BETWEEN ?1 AND ?2
                   ORDER BY places.rank, files.name",
-                params![low, high, nothing.as_bytes()],
+                params![low, high, nothing.as_bytes(), Verdict::Unchecked as i64],
             )?;
             Ok(())
         })

@@ -1,6 +1,6 @@
-//! Files of given sizes and digests, to be compared with something that the
-//! catalog need not know. All questions are answered by one pass over the
-//! files, since there is no index on size or digest.
+//! Files with given sizes or digests, to compare with files that need not be in
+//! the catalog. One pass over all files answers all questions, since there is no
+//! index on size or digest.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ pub struct Known {
     pub digest: Option<Digest>,
     /// Its probe, where there is one.
     pub probe: Option<Probe>,
-    /// Whether it is known to be rotten: it is not what its digest says.
+    /// Whether it is known to be corrupted: its content does not match its digest.
     pub is_corrupted: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Whole paths of the files in an answer.
+//! Absolute paths of files and folders in answers.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly};
 use crate::model::{FolderId, RootId};
 
-/// Where the roots lie.
+/// The paths of all roots.
 pub(crate) struct RootPaths(Vec<(RootId, PathBuf)>);
 
 impl RootPaths {

@@ -1,5 +1,5 @@
-//! The part of the catalog that a question is about: a folder, or all roots
-//! at and below a path, with everything in them, in the order of a walk.
+//! The part of the catalog that a question is about: a folder with everything in
+//! it, or all roots at and below a path, in the order of a walk.
 
 use std::path::Path;
 
@@ -11,9 +11,9 @@ use crate::model::FolderId;
 /// Which folders belong to a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// Folders that are there.
+    /// Only folders that exist.
     Live,
-    /// Also those that are flagged removed.
+    /// Also those that are marked as deleted.
     Ever,
 }
 
@@ -35,7 +35,7 @@ impl ReadOnly {
         Ok(live)
     }
 
-    /// As [`ReadOnly::tops_of`], with folders that are gone.
+    /// As [`ReadOnly::tops_of`], including deleted folders.
     pub fn tops_ever(&self, place: &Path) -> Result<Vec<FolderId>, CatalogError> {
         let below: Vec<FolderId> = self
             .roots()?
@@ -55,7 +55,7 @@ impl ReadOnly {
     }
 
     /// Fills the temporary table `table` (`rank`, `folder`) with the folders
-    /// at and below `tops`, each before what is in it, by name.
+    /// at and below `tops`: a folder comes before its subfolders, siblings by name.
     pub(crate) fn collect_places(
         &self,
         table: &str,
@@ -70,7 +70,7 @@ impl ReadOnly {
             "DROP TABLE IF EXISTS temp.{table};
              CREATE TEMP TABLE {table} (rank INTEGER PRIMARY KEY, folder INTEGER NOT NULL UNIQUE);"
         ))?;
-        // The deepest first, and by name: the order of a walk.
+        // Deepest first, then by name: the order of a walk.
         let sql = format!(
             "INSERT INTO temp.{table} (folder)
              WITH RECURSIVE below (id, level, name) AS (

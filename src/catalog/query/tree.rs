@@ -1,5 +1,5 @@
-//! All live folders and files, in one pass over each table, for questions
-//! about whole trees.
+//! All live folders and files, in one pass over each table, for comparing whole
+//! folder trees.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -24,20 +24,20 @@ pub struct TreeFolder {
     pub name: OsString,
     /// The last scan that listed it completely.
     pub listed_in: Option<ScanId>,
-    /// Whether its rows are what the last look at it found: it was listed, and
-    /// not passed over since as unreadable, offline or out of scope; and it
-    /// was looked at since the folder above it was listed.
+    /// Whether its rows are up to date: the last scan that visited it listed it,
+    /// instead of skipping it as unreadable, offline or out of scope, and no later
+    /// scan listed its parent.
     pub is_current: bool,
 }
 
 /// A live file.
 #[derive(Debug, Clone, Copy)]
 pub struct TreeFile<'a> {
-    /// The folder it lies in.
+    /// Its folder.
     pub folder: FolderId,
     /// Its name.
     pub name: &'a OsStr,
-    /// The volume it lies on.
+    /// Its volume.
     pub volume: VolumeId,
     /// Its size.
     pub size: u64,
@@ -45,19 +45,18 @@ pub struct TreeFile<'a> {
     pub ino: Option<u64>,
     /// Its modification time.
     pub mtime_ns: i64,
-    /// The hash of its head and tail, where it is sound.
+    /// The hash of its head and tail; `None` if it is corrupted.
     pub probe: Option<i64>,
-    /// Whether it was found different from all others of its size and probe.
+    /// Whether it differs from all others of its size and probe.
     pub is_settled: bool,
-    /// Its digest; `None` also where the file is known to be rotten, and so
-    /// is not what its digest says.
+    /// Its digest; `None` if it has none or is known to be corrupted.
     pub digest: Option<&'a [u8]>,
 }
 
-/// A path that could not be dealt with.
+/// A path that cannot be read.
 #[derive(Debug, Clone)]
 pub struct TreeFault {
-    /// The folder that failed or holds the file.
+    /// The folder that failed, or the file's folder.
     pub folder: FolderId,
     /// The file; empty for the folder itself.
     pub name: OsString,
@@ -65,7 +64,7 @@ pub struct TreeFault {
     pub size: Option<u64>,
 }
 
-/// The columns of [`TreeFile`], and whether the file is rotten.
+/// The columns of [`TreeFile`], and whether the file is corrupted.
 fn file_columns() -> String {
     format!(
         "files.folder, files.name, folders.volume, files.size, files.ino, files.mtime_ns,
@@ -74,8 +73,8 @@ fn file_columns() -> String {
 }
 
 impl ReadOnly {
-    /// Does `work` on one state of the catalog, whatever a scan writes
-    /// meanwhile. Not to be held while printing: the WAL cannot shrink.
+    /// Does `work` on one snapshot of the catalog, whatever a scan writes in the
+    /// meantime. Not for printing: the WAL cannot shrink while a snapshot is open.
     pub fn in_snapshot<T, E: From<CatalogError>>(
         &self,
         work: impl FnOnce() -> Result<T, E>,
@@ -116,7 +115,7 @@ impl ReadOnly {
         &self,
         mut visit: impl FnMut(&TreeFile<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        // CROSS JOIN keeps the order of the loops, and so nothing is sorted.
+        // CROSS JOIN fixes the order of the loops, so that nothing needs sorting.
         let sql = format!(
             "SELECT {} FROM folders CROSS JOIN files ON files.folder = folders.id
               WHERE folders.removed_in IS NULL AND files.removed_in IS NULL
@@ -157,7 +156,7 @@ impl ReadOnly {
         Ok(())
     }
 
-    /// All paths that could not be dealt with.
+    /// All paths that cannot be read.
     pub fn tree_faults(&self) -> Result<Vec<TreeFault>, CatalogError> {
         let mut statement = self.connection.prepare(
             "SELECT faults.folder, faults.name, files.size
@@ -175,8 +174,8 @@ impl ReadOnly {
     }
 }
 
-/// A row as it lies in SQLite's page: nothing is copied. Of the content of a
-/// rotten file nothing is known.
+/// A row without copying anything out of SQLite's page. Nothing is known about
+/// the content of a corrupted file.
 fn tree_file<'r>(row: &'r Row<'_>) -> rusqlite::Result<TreeFile<'r>> {
     let is_sound = !row.get::<_, bool>(9)?;
     Ok(TreeFile {

@@ -10,7 +10,7 @@ use crate::catalog::store::{CatalogError, ReadOnly, unsigned};
 pub enum Settled {
     /// Every file is a known duplicate or known unique.
     Yes,
-    /// New or changed files, or files that could not be read, remain.
+    /// New, changed or unreadable files remain.
     No,
 }
 

@@ -27,18 +27,18 @@ pub struct Selection {
 pub struct HashClass {
     /// The common size.
     pub size: u64,
-    /// Whether even a copy that equals no other here needs its digest,
-    /// because it must be compared with files that are not read now.
+    /// Whether a copy that equals no other one here needs a digest all the same,
+    /// to compare it with files that are not read now.
     pub must_digest: bool,
     /// The copies to read.
     pub copies: Vec<WorkCopy>,
 }
 
-/// The candidates of one stage, handed out page by page.
+/// The candidates of one stage, page by page.
 pub struct Candidates {
     catalog: ReadOnly,
     rows: Pages<WorkRow>,
-    /// Number of copies in all.
+    /// The number of copies.
     pub files: u64,
     /// Bytes in them.
     pub bytes: u64,
@@ -177,10 +177,9 @@ fn collect_shared_sizes(connection: &Connection, wanted: &str) -> rusqlite::Resu
     ))
 }
 
-/// Classes of files with one size and probe that are to be read. Files that
-/// are gone belong to them too: they may come back, and are then compared by
-/// digest. So are members that were read before or cannot be read now: then
-/// every member that is read needs a digest.
+/// Classes of files with one size and probe that need to be read. Members that
+/// were read before, cannot be read now or are deleted and may come back can only
+/// be compared by digest: then every member that is read needs one.
 fn collect_classes(connection: &Connection, selection: &Selection) -> rusqlite::Result<()> {
     let live_copy = CopyColumns {
         volume: "volume",
@@ -250,7 +249,7 @@ fn prepare(connection: &Connection, selection: &Selection) -> rusqlite::Result<(
 }
 
 impl HashClass {
-    /// Splits a class that is too large to be read in step into parts whose
+    /// Splits a class that is too large to be read side by side into parts whose
     /// digests are compared instead.
     pub fn split(self, most: usize) -> Vec<Self> {
         if self.copies.len() <= most {

@@ -1,4 +1,4 @@
-//! The dead letters: paths that could not be dealt with, for good.
+//! The dead letters: paths that failed for good.
 
 use std::path::PathBuf;
 
@@ -14,15 +14,15 @@ pub struct FaultEntry {
     pub id: FaultId,
     /// The absolute path.
     pub path: PathBuf,
-    /// The root it lies in.
+    /// Its root.
     pub root: RootId,
-    /// The folder that failed or holds the file.
+    /// The folder that failed, or the file's folder.
     pub folder: FolderId,
     /// Whether the folder itself failed, rather than a file in it.
     pub is_folder: bool,
     /// What was being done.
     pub step: String,
-    /// Kind of trouble.
+    /// Class of the fault.
     pub class: String,
     /// How often it was tried.
     pub attempts: u32,

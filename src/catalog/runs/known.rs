@@ -17,9 +17,9 @@ pub struct KnownFile<'r> {
     pub name: &'r OsStr,
     /// The state the row describes.
     pub state: FileState,
-    /// Whether the state was too fresh to be trusted.
+    /// Whether the state was too young to trust.
     pub racy: bool,
-    /// Whether it is flagged removed.
+    /// Whether it is marked as deleted.
     pub removed: bool,
 }
 
@@ -39,7 +39,7 @@ pub struct KnownFolder {
     pub id: FolderId,
     /// Its name.
     pub name: OsString,
-    /// Whether it is flagged removed.
+    /// Whether it is marked as deleted.
     pub removed: bool,
     /// Whether a filesystem was mounted on it.
     pub mount_point: bool,
@@ -52,19 +52,19 @@ pub struct KnownFolder {
 /// A folder's own row.
 #[derive(Debug, Clone, Copy)]
 pub struct FolderRow {
-    /// The (mtime, ctime) it had when it was listed; `None` when it was not,
-    /// or when they were too fresh to compare with.
+    /// Its (mtime, ctime) when it was listed; `None` if it was not, or if they were
+    /// too young to trust.
     pub times: Option<(i64, i64)>,
     /// Whether a filesystem was mounted on it.
     pub mount_point: bool,
-    /// The scan that last looked at it.
+    /// The scan that last visited it.
     pub visited_in: Option<ScanId>,
     /// The signature of its files, where it has one.
     pub signature: Option<Signature>,
 }
 
 impl ReadOnly {
-    /// Whether the catalog holds any file, removed ones included.
+    /// Whether the catalog holds any file, including deleted ones.
     pub fn has_files(&self) -> Result<bool, CatalogError> {
         Ok(self
             .connection

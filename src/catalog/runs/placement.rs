@@ -1,5 +1,5 @@
-//! Where a path to be scanned lies among the roots, which never overlap: it is
-//! in one of them, or becomes one and absorbs those inside it.
+//! Which root a path belongs to. Roots never overlap: a path is inside one of
+//! them, or becomes a root and absorbs those inside it.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use super::roots::{RootRow, child};
 use crate::catalog::store::{CatalogError, Exclusive, blob, path_blob, signed};
 use crate::model::{FolderId, RootId, ScanId, Timestamp, VolumeId};
 
-/// Where a path to be scanned lies among the roots.
+/// Which root a path to be scanned belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placement {
     /// The root.
@@ -19,13 +19,13 @@ pub struct Placement {
     pub subpath: PathBuf,
     /// The folder row to start from.
     pub start: FolderId,
-    /// Former roots that now lie inside this one.
+    /// Former roots that are now inside this one.
     pub absorbed: Vec<PathBuf>,
 }
 
 impl Exclusive {
-    /// Finds the root that `path` is or lies in; makes it a root where there
-    /// is none, absorbing roots inside it with everything they know.
+    /// Finds the root at or above `path`. If there is none, `path` becomes a root
+    /// and absorbs the roots inside it with all their rows.
     pub fn place(&mut self, path: &Path, volume: VolumeId) -> Result<Placement, CatalogError> {
         let roots = self.roots()?;
         let transaction = self.connection.transaction()?;
@@ -78,7 +78,7 @@ fn add_root(
     })
 }
 
-/// Hangs a former root into the root that now contains it.
+/// Moves a former root into the root that now contains it.
 fn absorb(
     transaction: &Transaction<'_>,
     outer: RootId,
@@ -150,7 +150,7 @@ fn ensure_folders(
     Ok(folder)
 }
 
-/// A folder that is scanned exists, whatever an earlier scan found.
+/// Marks a folder as existing: it is about to be scanned.
 fn restore_folder(connection: &Connection, root: RootId, folder: FolderId) -> rusqlite::Result<()> {
     let restored = connection
         .prepare_cached(

@@ -82,7 +82,7 @@ impl ReadOnly {
         all_roots(&self.connection)
     }
 
-    /// The volumes that roots and folders lie on, and when each was last seen.
+    /// The volumes of roots and folders, and when each was last seen.
     pub fn volumes(&self) -> Result<Vec<(VolumeRow, Timestamp)>, CatalogError> {
         let mut statement = self.connection.prepare(
             "SELECT identity, fstype, stable_inodes, last_seen FROM volumes
@@ -100,7 +100,7 @@ impl ReadOnly {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// The catalogued folder at an absolute path, live or flagged removed.
+    /// The catalogued folder at an absolute path, live or marked as deleted.
     pub fn folder_at(&self, path: &Path) -> Result<Option<FolderId>, CatalogError> {
         for root in self.roots()? {
             if let Ok(below) = path.strip_prefix(&root.path) {
@@ -176,9 +176,9 @@ impl Exclusive {
             .ok_or_else(|| CatalogError::NoSuchRoot(path.to_owned()))
     }
 
-    /// Notes the volume that a root lies on now. Identities without a uuid
-    /// change with every boot; all folders of the root follow, or two names
-    /// of one file, seen in different boots, would count as two copies.
+    /// Stores the volume that a root is on now. Identities without a UUID change
+    /// with every boot; all folders of the root follow, or two names of one file,
+    /// seen in different boots, would count as two copies.
     pub fn rehome(&mut self, root: RootId, volume: VolumeId) -> Result<(), CatalogError> {
         let transaction = self.connection.transaction()?;
         transaction.execute(
@@ -195,7 +195,7 @@ impl Exclusive {
         Ok(())
     }
 
-    /// Notes whether a root's scans follow links.
+    /// Stores whether a root's scans follow links.
     pub fn set_follow(&self, root: RootId, follow: bool) -> Result<(), CatalogError> {
         self.connection.execute(
             "UPDATE roots SET follow = ?2 WHERE id = ?1",
@@ -230,7 +230,7 @@ pub(crate) fn upsert_volume(
         )
 }
 
-/// The folder at `below`, if every step on the way is catalogued.
+/// The folder at `below`, if it and all folders above it are catalogued.
 fn find_folder(
     connection: &Connection,
     top: FolderId,

@@ -36,7 +36,7 @@ pub struct ScanRow {
     pub root: RootId,
     /// Path below the root for a partial scan; empty for the whole root.
     pub subpath: PathBuf,
-    /// How it stands.
+    /// Its state.
     pub state: ScanState,
     /// How far it came.
     pub stage: Stage,
@@ -120,7 +120,7 @@ pub(crate) fn begin(connection: &Connection, scan: &NewScan<'_>) -> rusqlite::Re
     Ok(ScanId(connection.last_insert_rowid()))
 }
 
-/// Marks a scan that a fresh one replaces.
+/// Marks a scan that a new one replaces.
 pub(crate) fn supersede(connection: &Connection, scan: ScanId) -> rusqlite::Result<()> {
     connection.execute(
         "UPDATE scans SET state = 'superseded' WHERE id = ?1",
@@ -129,7 +129,7 @@ pub(crate) fn supersede(connection: &Connection, scan: ScanId) -> rusqlite::Resu
     Ok(())
 }
 
-/// Scans that a killed process left running can only be interrupted ones.
+/// Marks scans that a killed process left running as interrupted.
 pub(crate) fn mark_orphans(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute(
         "UPDATE scans SET state = 'interrupted' WHERE state = 'running'",
@@ -228,7 +228,7 @@ impl ReadOnly {
         Ok(newest.and_then(|scan| scan.options))
     }
 
-    /// The scans that listed everything that was there.
+    /// The scans that listed everything.
     pub fn scans_without_filters(
         &self,
         may_hide: impl Fn(&ListingOptions) -> bool,
@@ -241,7 +241,7 @@ impl ReadOnly {
         Ok(scans.filter(is_open).map(|scan| scan.id).collect())
     }
 
-    /// Up to which scan the catalog's answers hold; `None` before the first.
+    /// The newest scan, which answers are as of; `None` before the first.
     pub fn as_of(&self) -> Result<Option<AsOf>, CatalogError> {
         Ok(self.recent_scans(1)?.pop().map(|scan| AsOf {
             scan: scan.id,

@@ -1,5 +1,5 @@
 //! What is done once per scan, over the whole catalog: starting and ending it,
-//! changing the algorithm, and forgetting what is not to be trusted.
+//! changing the algorithm, and forgetting what can no longer be trusted.
 
 use rusqlite::Connection;
 
@@ -33,7 +33,7 @@ impl Exclusive {
         )?)
     }
 
-    /// Marks an unfinished scan that a fresh one replaces.
+    /// Marks an unfinished scan that a new one replaces.
     pub fn supersede_scan(&self, scan: ScanId) -> Result<(), CatalogError> {
         Ok(scans::supersede(&self.connection, scan)?)
     }
@@ -53,7 +53,7 @@ impl Exclusive {
         Ok(stale as u64)
     }
 
-    /// Forgets every probe and digest below a folder, and which files are rotten;
+    /// Forgets every probe and digest below a folder, and which files are corrupted;
     /// returns how many of those there were.
     pub fn distrust(&mut self, top: FolderId) -> Result<u64, CatalogError> {
         let transaction = self.connection.transaction()?;
@@ -61,16 +61,16 @@ impl Exclusive {
             "UPDATE files SET {} WHERE folder = ?1 AND NOT {UNREAD}",
             terms::forget_content()
         );
-        let mut rotten = 0;
+        let mut corrupted = 0;
         for folder in subtree(&transaction, top)? {
             transaction.prepare_cached(&forget)?.execute([folder.0])?;
-            rotten += corrupted::forget(&transaction, folder)? as u64;
+            corrupted += corrupted::forget(&transaction, folder)? as u64;
         }
-        // Also of names outside the folder: they may be of the same files.
+        // Also for names outside the folder: they may be names of the same files.
         hash_states::forget_all(&transaction)?;
         unsettle(&transaction)?;
         transaction.commit()?;
-        Ok(rotten)
+        Ok(corrupted)
     }
 }
 
@@ -90,8 +90,8 @@ impl WriterHandle {
         self.run(move |transaction| Ok(upsert_volume(transaction, &volume)?))
     }
 
-    /// Reopens what was settled in roots that are not `online` where another
-    /// file has joined the class: it is read now, they are not.
+    /// Reopens settled files in roots that are not `online` if a new file has joined
+    /// their class: it is read now, they are not.
     pub fn reopen_offline(&self, online: Vec<RootId>) -> Result<(), CatalogError> {
         self.run(move |transaction| {
             let online: Vec<String> = online.iter().map(ToString::to_string).collect();
@@ -133,8 +133,8 @@ impl WriterHandle {
     }
 }
 
-/// Forgets older dead letters of files that nobody needs to read any more:
-/// resolved by now, or the only copy of their size.
+/// Forgets older dead letters of files that need not be read any more: they are
+/// resolved now, or the only copy of their size.
 fn drop_moot_faults(connection: &Connection, first: ScanId) -> rusqlite::Result<()> {
     let any: bool = connection.query_row(
         "SELECT EXISTS (SELECT 1 FROM faults WHERE scan < ?1 AND length(name) > 0)",

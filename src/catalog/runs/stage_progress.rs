@@ -1,5 +1,5 @@
-//! How far an unfinished scan has come in its stage, derived from the rows:
-//! nothing is counted along for it.
+//! How far an unfinished scan has come in its stage, derived from the rows, so
+//! that a scan need not keep count for it.
 
 use rusqlite::Connection;
 
@@ -14,10 +14,10 @@ use crate::model::{Mode, Stage};
 pub enum ProgressUnit {
     /// Folders visited, of those known so far.
     Folders,
-    /// Files with a probe or digest, of those that share their size.
+    /// Files with a probe or digest, of those that share a size.
     Files,
-    /// Bytes of files that are resolved, and of the saved part of large ones, of
-    /// those that share size and probe.
+    /// Bytes of resolved files and of the saved parts of large ones, of those that
+    /// share size and probe.
     Bytes,
 }
 
@@ -37,13 +37,13 @@ impl ProgressUnit {
 pub struct StageProgress {
     /// What is counted.
     pub unit: ProgressUnit,
-    /// So much is done.
+    /// How much is done.
     pub done: u64,
-    /// Of so much; more than zero.
+    /// Of how much; more than zero.
     pub total: u64,
 }
 
-/// Which files a scan reads, as far as a share depends on it.
+/// Which files a scan reads, as far as its progress depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wanted {
     /// Smallest size that is read.
@@ -67,11 +67,10 @@ impl Wanted {
 }
 
 impl ReadOnly {
-    /// How much of its stage a scan has done; `None` where that cannot be told
-    /// from the catalog: when it adds up, for a retry of single paths, and
-    /// while nothing is known yet.
+    /// How much of its stage a scan has done; `None` if the catalog cannot tell: while
+    /// it settles, for a retry of single paths, and while nothing is known yet.
     ///
-    /// Completeness counts folders of the scan. Probing and hashing work on the
+    /// Listing counts folders of the scan. Probing and hashing work on the
     /// whole catalog, and so do their figures; they take a pass over all file
     /// rows.
     pub fn stage_progress(

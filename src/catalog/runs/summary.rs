@@ -1,6 +1,6 @@
-//! The totals and the groups and folders that free most, kept from the last time all
-//! files were looked at. Valid only while everything is settled; whatever
-//! changes the groups without unsettling a file forgets them.
+//! The totals and the groups and folders with the most reclaimable bytes, kept
+//! from the last time all files were counted. Valid only while the catalog is
+//! settled; whatever changes groups without unsettling it forgets them.
 
 use std::path::Path;
 
@@ -45,8 +45,7 @@ pub(crate) fn keep(
 }
 
 impl ReadOnly {
-    /// The summary, if nothing has changed since they were
-    /// counted.
+    /// The last summary, if nothing has changed since.
     pub fn kept_summary(&self) -> Result<Option<Summary>, CatalogError> {
         if self.settled()? == Settled::No {
             return Ok(None);

@@ -16,12 +16,12 @@ pub struct WorkCopy {
     pub names: Vec<WorkName>,
     /// The state the catalog holds.
     pub state: FileState,
-    /// The volume it lies on.
+    /// Its volume.
     pub volume: VolumeId,
 }
 
 impl WorkCopy {
-    /// Whether another one is the same file under other names.
+    /// Whether another one is the same file in the same state, under other names.
     pub fn is_same_file(&self, other: &Self) -> bool {
         CopyId::is_shared(self.id(), other.id()) && self.state == other.state
     }
@@ -36,8 +36,7 @@ impl WorkCopy {
         CopyId::of(Some(self.volume), self.state.ino)
     }
 
-    /// Puts a name to the last of `copies` if it is one of that copy's, and
-    /// gives it back otherwise.
+    /// Adds its names to `last` if both are the same file; returns it otherwise.
     pub(crate) fn join(self, last: Option<&mut Self>) -> Option<Self> {
         match last {
             Some(last) if last.is_same_file(&self) => {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
-/// Why the catalog could not be used.
+/// Why the catalog cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogError {
     /// Another process holds the lock.
@@ -28,7 +28,7 @@ pub enum CatalogError {
     /// There is no catalog yet.
     #[error("no catalog at {}: run `dupescan scan PATH` first", .0.display())]
     Missing(PathBuf),
-    /// A folder was named where a file is meant.
+    /// A folder was given instead of a file.
     #[error("{} is a folder: expected a catalog file", .0.display())]
     Folder(PathBuf),
     /// The file is there, but its first scan was killed before it made tables.
@@ -50,7 +50,7 @@ pub enum CatalogError {
         /// Highest version this program knows.
         known: i32,
     },
-    /// The catalog was written by an older program and is only to be read.
+    /// Written by an older dupescan, and opened only for reading.
     #[error(
         "it has schema version {found}, but this dupescan reads version {known}: upgrade it with `dupescan scan` or `dupescan resume`"
     )]
@@ -107,7 +107,7 @@ pub enum CatalogError {
         /// Why it is kept.
         reason: String,
     },
-    /// A root already lies at the path a root should move to.
+    /// Another root is at the path that a root should move to.
     #[error("{} overlaps the root {}", path.display(), root.display())]
     Overlap {
         /// The path that was given.

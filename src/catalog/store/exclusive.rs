@@ -77,9 +77,8 @@ impl Exclusive {
             path,
             OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
         )?;
-        // What an earlier process left in the -wal is written into the file
-        // when the last connection closes: not before the file is known to be
-        // sound.
+        // Closing the last connection would write what an earlier process left in
+        // the -wal into the file: not before the file is known to be sound.
         let no_checkpoint = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
         connection.set_db_config(no_checkpoint, true)?;
         let found = schema.version_of(&connection)?;
@@ -110,8 +109,8 @@ impl Exclusive {
             algorithm.unwrap_or(Algorithm::Sha256),
         )?;
         if found == 0 {
-            // Until the first checkpoint a power cut would leave a database
-            // without tables, which nobody could tell from a foreign one.
+            // Before the first checkpoint a power cut would leave a database without
+            // tables, which looks like a foreign one.
             connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
         }
         Ok(Self {
@@ -121,12 +120,12 @@ impl Exclusive {
         })
     }
 
-    /// Where the catalog lies.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Decides what a power cut may take of what this connection commits.
+    /// Sets how much of what this connection commits a power cut may lose.
     pub fn set_durability(&self, durability: Durability) -> Result<(), CatalogError> {
         let level = match durability {
             Durability::Normal => "NORMAL",
@@ -146,10 +145,10 @@ impl Exclusive {
     }
 }
 
-/// Checks a catalog before it is changed, so that a damaged one stays as it
-/// is. All of a small one; of a larger one all tables but `files`, which takes
-/// a hundredth of the time: checking that too would double the time of a
-/// rescan. Damage there shows when a query meets it, or by `dupescan verify`.
+/// Checks a catalog before it is changed, so that a damaged one stays as it is. A
+/// small one is checked completely, a larger one without `files`: that would
+/// double the time of a rescan, and the rest takes a hundredth of it. Damage in
+/// `files` shows when a query meets it, or with `dupescan verify`.
 fn refuse_damaged(connection: &Connection, path: &Path) -> Result<(), CatalogError> {
     let length = |path: PathBuf| std::fs::metadata(path).map_or(0, |file| file.len());
     let is_small = length(path.to_owned()) + length(with_suffix(path, "-wal")) <= CHECKED_AT_MOST;
@@ -175,8 +174,8 @@ fn make_tables(
 ) -> Result<(), CatalogError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     schema.migrate(&transaction)?;
-    // Only where nothing has a digest yet: in place of a lost row this would be
-    // a guess about the algorithm.
+    // Only while no file is known: in place of a lost row this would be a guess
+    // about the algorithm.
     transaction.execute(
         "INSERT INTO catalog (id, algorithm, probe_version, unsettled, created_at)
          SELECT 1, ?1, ?2, 0, ?3 WHERE NOT EXISTS (SELECT 1 FROM files)

@@ -1,5 +1,5 @@
-//! The files of a catalog: what belongs to it, and what is checked and made
-//! before SQLite opens anything.
+//! The files of a catalog: which belong to it, and what is checked and created
+//! before SQLite opens it.
 
 use std::ffi::OsString;
 use std::fs::{DirBuilder, OpenOptions};
@@ -35,7 +35,7 @@ pub(crate) fn has_wal(path: &Path) -> bool {
     std::fs::metadata(with_suffix(path, "-wal")).is_ok_and(|wal| wal.len() > 0)
 }
 
-/// SQLite has only an error of the disk for it.
+/// SQLite would report a disk error.
 pub(crate) fn refuse_folder(path: &Path) -> Result<(), CatalogError> {
     match path.is_dir() {
         true => Err(CatalogError::Folder(path.to_owned())),

@@ -13,8 +13,8 @@ pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
     )
 }
 
-/// What SQLite's own check complains about; empty when it is content. CHECK
-/// constraints are among the rules, which can be mended.
+/// What SQLite's own check complains about; empty if nothing. CHECK constraints
+/// are left to the rules, which can be repaired.
 pub(crate) fn integrity(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     complaints(connection, &format!("PRAGMA integrity_check({MOST_LINES})"))
 }

@@ -1,5 +1,5 @@
-//! The lock that every command changing the catalog holds: `flock` on a side
-//! file, so that it dies with its holder. The catalog itself is never opened
+//! The lock of every command that changes the catalog: `flock` on a file beside
+//! it, which ends with its holder. The catalog itself is never opened
 //! for this, because closing a second descriptor would drop SQLite's locks.
 
 use std::fs::{File, OpenOptions, TryLockError};
@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::error::CatalogError;
 use super::files::lock_path;
 
-/// Longer than a look at the holder takes.
+/// Longer than checking the holder takes.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Exclusive use of a catalog, for as long as the value lives.
@@ -38,7 +38,7 @@ impl Lock {
             .map_err(failed)?;
         let mut taken = file.try_lock();
         if matches!(taken, Err(TryLockError::WouldBlock)) {
-            // Somebody may only be looking whether it is held.
+            // Somebody may only be checking who holds it.
             std::thread::sleep(LOOK);
             taken = file.try_lock();
         }

@@ -1,5 +1,5 @@
-//! Reading a table of collected work page by page, in the order of its ids: it
-//! may be longer than memory should hold.
+//! Reads a temporary table page by page, in the order of its ids: it may be too
+//! long for memory.
 
 use std::collections::VecDeque;
 

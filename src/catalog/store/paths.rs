@@ -16,11 +16,11 @@ use crate::model::{FolderId, RootId};
 /// Bytes of cached paths after which the cache starts over.
 const CACHE_BYTES: usize = 4 << 20;
 
-/// Deeper than any filesystem goes: the folders of a damaged catalog may lie
-/// in each other, in a ring.
+/// Deeper than any filesystem goes: in a damaged catalog, folders may contain each
+/// other in a ring.
 const MOST_LEVELS: usize = 1_000_000;
 
-/// Remembers the paths of folders met lately.
+/// Caches the paths of folders used recently.
 #[derive(Debug, Default)]
 pub struct FolderPaths {
     cache: HashMap<FolderId, (RootId, Arc<Path>)>,

@@ -1,4 +1,4 @@
-//! A connection that cannot change the catalog.
+//! Reading connections, also during a scan and on read-only media.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -70,7 +70,7 @@ impl ReadOnly {
         })
     }
 
-    /// Where the catalog lies.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }

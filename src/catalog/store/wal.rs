@@ -1,5 +1,5 @@
-//! Keeps the write-ahead log short: when it is copied into the main file, and
-//! what is said when a reader prevents that.
+//! Keeps the write-ahead log short: when to copy it into the main file, and the
+//! warning when a reader prevents that.
 
 use std::time::{Duration, Instant};
 
@@ -8,25 +8,25 @@ use rusqlite::Connection;
 use super::connection::BUSY_TIMEOUT;
 use super::error::CatalogError;
 
-/// A WAL of this size is more than a busy scan needs: somebody holds it up.
+/// A WAL of this size is more than a busy scan needs: a reader holds it up.
 const LARGE: u64 = 256 << 20;
 /// Longest wait for readers to let a large WAL start over. dupescan's own are
 /// done sooner.
 const PATIENCE: Duration = Duration::from_millis(100);
 /// Rows whose pages take longer to write than a disk takes to sync.
 const MANY_ROWS: usize = 5_000;
-/// A page that changes again soon after is copied twice: short stages are left
-/// to the next checkpoint.
+/// A page that changes again soon would be copied twice, so there is no
+/// checkpoint after a short stage.
 const SPACING: Duration = Duration::from_secs(3);
 /// Bytes of a frame beside its page.
 const FRAME_HEADER: u64 = 24;
 
-/// A moment at which others have enough to do without the writer.
+/// A moment when others have enough to do without the writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pause {
     /// Another stage follows, and changes rows again.
     Stage,
-    /// Hardly a row is changed after this.
+    /// Hardly any row is changed after this.
     Last,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Wal {
     last: Instant,
     /// Whether something was committed since the last checkpoint.
     dirty: bool,
-    /// Rows in what was committed since then, about.
+    /// About how many rows were committed since then.
     rows: usize,
     /// The size from which a warning is due.
     warn_at: u64,
@@ -49,7 +49,7 @@ struct Found {
 }
 
 impl Wal {
-    /// Checkpoints at least so often while there is something to copy.
+    /// Checkpoints at least this often while there is something to copy.
     pub(crate) fn new(every: Duration) -> Self {
         Self {
             every,
@@ -60,7 +60,7 @@ impl Wal {
         }
     }
 
-    /// Notes a commit of about so many rows.
+    /// Counts a commit of about this many rows.
     pub(crate) fn committed(&mut self, rows: usize) {
         self.dirty = true;
         self.rows += rows;
@@ -82,8 +82,8 @@ impl Wal {
         Ok(())
     }
 
-    /// Whether a checkpoint would take a while, and pays now: better while others
-    /// work than at the end, when all wait for it.
+    /// Whether a checkpoint would take a while and is better done now, while others
+    /// work, than at the end, when all wait for it.
     pub(crate) fn is_long(&self, pause: Pause) -> bool {
         self.rows >= MANY_ROWS && (pause == Pause::Last || self.last.elapsed() >= SPACING)
     }

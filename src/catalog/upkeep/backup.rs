@@ -1,5 +1,5 @@
-//! Copying the catalog while it is in use. The copy appears whole or not at
-//! all, and never in place of anything but an older copy.
+//! Copies the catalog while it is in use. The copy is written atomically, and
+//! never replaces anything but an older copy.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -13,10 +13,10 @@ use tempfile::TempPath;
 use crate::catalog::store::{CatalogError, ReadOnly, own_files, schema, with_suffix};
 
 impl ReadOnly {
-    /// Writes a consistent copy of the catalog to `to`, replacing an older
-    /// copy there at one stroke; works while a scan writes.
+    /// Writes a consistent copy of the catalog to `to`, atomically replacing an
+    /// older copy; works while a scan writes.
     pub fn backup(&self, to: &Path) -> Result<(), CatalogError> {
-        // A link is written through, or a nightly job would replace the link.
+        // Follow a link, or a nightly job would replace the link.
         let target = fs::canonicalize(to).unwrap_or_else(|_| to.to_owned());
         self.refuse_unsafe(&target)?;
         let failed = io_error(&target);
@@ -34,8 +34,7 @@ impl ReadOnly {
     /// All pages in one step: one snapshot, which does not hold up the writer.
     fn copy_into(&self, path: &Path) -> Result<(), CatalogError> {
         let mut copy = Connection::open(path)?;
-        // Until it gets its name the copy is worth nothing, and then it is
-        // synced: no journal is needed.
+        // The copy counts only once it is synced and renamed: no journal is needed.
         copy.pragma_update(None, "journal_mode", "OFF")?;
         copy.pragma_update(None, "synchronous", "OFF")?;
         Backup::new(&self.connection, &mut copy)?.step(-1)?;

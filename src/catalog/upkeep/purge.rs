@@ -1,5 +1,4 @@
-//! Deleting what the catalog remembers of files that are gone, and giving the
-//! space back.
+//! Deletes the rows of deleted files, and shrinks the catalog.
 
 use rusqlite::{Connection, Transaction};
 
@@ -17,15 +16,15 @@ pub struct Purged {
     pub bytes: u64,
 }
 
-/// True of a row that was flagged by a scan started before ?1; a scan that
-/// the catalog no longer knows is old enough for any date.
+/// True of a row that a scan started before ?1 marked as deleted. A scan that the
+/// catalog no longer knows is old enough for any date.
 const GONE: &str = "removed_in IS NOT NULL
     AND removed_in NOT IN (SELECT id FROM scans WHERE started_at >= ?1)";
 
 impl Exclusive {
-    /// Deletes the rows flagged removed, and that others were before they came
-    /// back; with `before` only what was flagged by scans started before that
-    /// moment. Makes the file smaller.
+    /// Deletes the rows marked as deleted, and the absences of files that came back;
+    /// with `before` only those that scans started before that moment marked. Shrinks
+    /// the file.
     pub fn purge(&mut self, before: Option<Timestamp>) -> Result<Purged, CatalogError> {
         let size = file_size(&self.connection)?;
         let transaction = self.connection.transaction()?;
@@ -41,8 +40,8 @@ fn delete_gone(transaction: &Transaction<'_>, before: i64) -> rusqlite::Result<P
     let files = transaction.execute(&format!("DELETE FROM files WHERE {GONE}"), [before])?;
     transaction.execute(&format!("DELETE FROM absences WHERE {GONE}"), [before])?;
     collect_empty_folders(transaction, before)?;
-    // Faults of removed files were deleted when the files were flagged. One
-    // that is there now is of a name that came back and cannot be examined.
+    // Faults of deleted files went when the files were marked. One that exists
+    // now is of a name that came back and cannot be examined.
     transaction.execute(
         "DELETE FROM faults WHERE folder IN (SELECT id FROM temp.doomed)",
         [],
@@ -59,9 +58,8 @@ fn delete_gone(transaction: &Transaction<'_>, before: i64) -> rusqlite::Result<P
     })
 }
 
-/// Folders that are gone and hold nothing that stays, at any depth: a folder
-/// stays when it is not gone, when a file is left in it, and above one that
-/// stays.
+/// Deleted folders in which nothing stays, at any depth. A folder stays if it is
+/// live, has a file left in it, or is above one that stays.
 fn collect_empty_folders(transaction: &Transaction<'_>, before: i64) -> rusqlite::Result<()> {
     transaction.execute_batch(
         "DROP TABLE IF EXISTS temp.doomed;

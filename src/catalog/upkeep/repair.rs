@@ -1,5 +1,5 @@
-//! Mending what `verify` finds: rows that contradict each other are brought
-//! back to what is certain, and the next scan finds out the rest.
+//! Repairs what `verify` finds: rows that contradict each other are reduced to
+//! what is certain, and the next scan finds out the rest.
 
 use rusqlite::{Connection, params};
 
@@ -20,12 +20,11 @@ const ORPHANS: [&str; 6] = [
     "DELETE FROM faults WHERE folder NOT IN (SELECT id FROM folders)",
 ];
 
-/// What is noted about files that are not there. Foreign keys are off while
-/// rows are mended, so deleting a file leaves it behind.
+/// Tables with notes about files. Foreign keys are off during a repair, so
+/// deleting a file leaves its notes behind.
 const NOTES: [&str; 4] = ["hash_states", "audits", "corrupted", "absences"];
 
-/// A root or folder is worth more than the volume it lay on: the next scan
-/// says which that is.
+/// A root or folder is worth more than its volume, which the next scan finds out.
 const LOST_VOLUMES: &str = "
     INSERT INTO volumes (id, identity, fstype, stable_inodes, last_seen)
     SELECT volume, 'lost:' || volume, 'unknown',
@@ -40,8 +39,8 @@ const MISSING_TOPS: &str = "
      WHERE id NOT IN (SELECT root FROM folders WHERE parent IS NULL)";
 
 impl Exclusive {
-    /// Mends what can be mended, all or nothing; returns what was done. A file
-    /// that SQLite itself finds damaged is refused.
+    /// Repairs what it can, in one transaction; returns what was done. A file that
+    /// SQLite itself finds damaged is refused.
     pub fn repair(&mut self) -> Result<Vec<String>, CatalogError> {
         match integrity(&self.connection) {
             Ok(complaints) if complaints.is_empty() => {}
@@ -102,7 +101,7 @@ fn mend_references(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     )])
 }
 
-/// Deletes the notes about files that are not there; returns how many.
+/// Deletes the notes about files that do not exist; returns how many.
 fn drop_notes(connection: &Connection) -> rusqlite::Result<usize> {
     let mut dropped = 0;
     for table in NOTES {

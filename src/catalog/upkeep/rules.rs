@@ -1,5 +1,5 @@
 //! What must be true of single rows, as data: `verify` counts the rows that
-//! break a rule, and `repair` mends the same rows.
+//! break a rule, and `repair` repairs the same rows.
 
 use rusqlite::Connection;
 
@@ -11,15 +11,15 @@ use crate::model::sampling::SHORT;
 pub(crate) struct Rule {
     /// The rows that break it, in words.
     pub(crate) broken: &'static str,
-    /// What is done with them; nothing where that would be a guess.
+    /// How they are repaired; `None` if that would be a guess.
     pub(crate) mend: Option<Mend>,
-    /// What the number of the first such row is the number of.
+    /// What the rows are called, before the number of the first.
     unit: &'static str,
     /// Counts the rows and finds the first.
     sql: String,
 }
 
-/// How rows that break a rule are mended.
+/// How rows that break a rule are repaired.
 pub(crate) struct Mend {
     /// In words, after their number.
     pub(crate) words: &'static str,
@@ -92,7 +92,7 @@ impl Rule {
     }
 }
 
-/// All rules, in the order in which they are mended: what is live first.
+/// All rules, in the order of repair: what is live first.
 pub(crate) fn rules() -> Vec<Rule> {
     let mut rules = range_rules();
     rules.extend(name_rules());
@@ -209,8 +209,8 @@ fn tree_rules() -> Vec<Rule> {
     ]
 }
 
-/// About live rows only: what a folder's volume was when a file in it was
-/// flagged removed is not known.
+/// About live rows only: which volume a folder was on when a file in it was
+/// deleted is not known.
 fn inode_rules() -> Vec<Rule> {
     const MEANINGLESS: &str = "removed_in IS NULL AND ino IS NOT NULL
         AND folder IN (SELECT folders.id FROM folders JOIN volumes ON volumes.id = folders.volume

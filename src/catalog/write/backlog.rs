@@ -1,12 +1,12 @@
-//! The rows on their way to the writer: bounded, so that memory is, however
-//! many rows a record has.
+//! Bounds the rows that wait for the writer, and so memory, however many rows a
+//! record has.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Rows that may wait; what workers find while a batch of rows is written.
+/// Rows that may wait: about what workers find while a batch is written.
 const MOST_ROWS: usize = 8_000;
 
-/// Counts what was sent and not yet taken up.
+/// Counts the rows that were sent and not yet received.
 #[derive(Debug, Default)]
 pub(crate) struct Backlog {
     waiting: Mutex<Waiting>,
@@ -28,7 +28,7 @@ impl Backlog {
         waited.unwrap_or_else(PoisonError::into_inner).rows += rows;
     }
 
-    /// Gives the room of a record back that was taken up.
+    /// Makes room: the writer has received a record.
     pub(crate) fn remove(&self, rows: usize) {
         let mut waiting = self.lock();
         let was_full = waiting.rows >= MOST_ROWS;
@@ -38,7 +38,7 @@ impl Backlog {
         }
     }
 
-    /// Nobody takes anything up any more, and nobody has to wait.
+    /// The writer has ended: nobody waits for room any longer.
     pub(crate) fn close(&self) {
         self.lock().is_closed = true;
         self.has_room.notify_all();

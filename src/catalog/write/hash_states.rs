@@ -7,7 +7,7 @@ use crate::catalog::store::terms::{STILL_IN_STATE, UNRESOLVED, same_state};
 use crate::catalog::store::{CatalogError, ReadOnly, blob, signed, unsigned};
 use crate::model::{Algorithm, FileState, FolderId};
 
-/// Keeps how far a file was hashed, if its row is still in that state.
+/// Saves how far a file was hashed, if its row is still in that state.
 pub(crate) fn save(
     connection: &Connection,
     folder: FolderId,
@@ -52,7 +52,7 @@ pub(crate) fn forget(
     Ok(())
 }
 
-/// Forgets all of them: nothing that was read before is to be trusted.
+/// Forgets all of them: nothing that was read before is trusted.
 pub(crate) fn forget_all(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute("DELETE FROM hash_states", [])?;
     Ok(())

@@ -1,5 +1,5 @@
-//! What work items learned, on its way to the writer. Every record can be
-//! applied twice without harm.
+//! What work items learned, as it is sent to the writer. Applying a record twice
+//! does no harm.
 
 use std::ffi::OsString;
 
@@ -17,11 +17,10 @@ pub type WorkName = (FolderId, OsString);
 pub enum Record {
     /// A folder was listed completely.
     Listed(Box<FolderListing>),
-    /// Some files of a large folder, ahead of its listing, and the volume they
-    /// lie on.
+    /// Some files of a large folder, ahead of its listing, and their volume.
     Part(Box<PartListing>, VolumeId),
-    /// A folder was looked at in this scan, but its listing did not change:
-    /// it is out of scope, or a resumed scan had listed it before.
+    /// A folder was visited in this scan without listing it: it is out of scope, or
+    /// was listed before the scan was stopped.
     Visited {
         /// The folder.
         folder: FolderId,
@@ -37,7 +36,7 @@ pub enum Record {
         /// One entry per copy.
         results: Vec<FileResult>,
     },
-    /// A path that could not be dealt with, for good.
+    /// A path that failed for good.
     Fault(Box<FaultRecord>),
     /// A scan entered a stage.
     Stage {
@@ -88,16 +87,16 @@ impl PartListing {
 pub struct FolderListing {
     /// Its files, as far as no part was sent ahead.
     pub files: PartListing,
-    /// The volume it lies on.
+    /// Its volume.
     pub volume: VolumeId,
     /// Whether another filesystem is mounted on it.
     pub mount_point: bool,
-    /// The folder's (mtime, ctime) before it was read; `None` when they are
-    /// too fresh to tell a later change from this state.
+    /// The folder's (mtime, ctime) before it was read; `None` if they were too young
+    /// to trust.
     pub times: Option<(i64, i64)>,
     /// Subfolders the catalog did not know.
     pub new_folders: Vec<NewFolder>,
-    /// Subfolders that were flagged removed and are back.
+    /// Subfolders that were marked as deleted and are back.
     pub returned_folders: Vec<FolderId>,
     /// Subfolders that are gone, with everything below them.
     pub vanished_folders: Vec<FolderId>,
@@ -116,9 +115,9 @@ impl FolderListing {
         self.new_folders.len() + self.returned_folders.len() + self.vanished_folders.len()
     }
 
-    /// Whether it only adds to its own folder, so that it may change places
-    /// with other such listings: one that removes or restores folders moves
-    /// rows that another may have written.
+    /// Whether it only adds to its own folder, so that its order among other such
+    /// listings does not matter: one that deletes or restores folders changes rows
+    /// that another may have written.
     pub(crate) fn is_independent(&self) -> bool {
         self.vanished_folders.is_empty() && self.returned_folders.is_empty() && !self.is_repeat
     }
@@ -133,11 +132,11 @@ pub struct ListingCounts {
     pub bytes: u64,
     /// Files seen for the first time.
     pub added: u64,
-    /// Files whose metadata moved.
+    /// Files whose metadata changed.
     pub changed: u64,
-    /// Those of `changed` where only the ctime moved.
+    /// Those of `changed` where only the ctime changed.
     pub ctime_only: u64,
-    /// Files that were flagged removed and are back.
+    /// Files that were marked as deleted and are back.
     pub restored: u64,
     /// Bytes in files that are new or back.
     pub new_bytes: u64,
@@ -199,7 +198,7 @@ pub struct FileChange {
 pub struct Sample {
     /// The hash.
     pub hash: SampleHash,
-    /// Whether the file was too fresh to trust its times.
+    /// Whether the file was too young to trust.
     pub racy: bool,
 }
 
@@ -244,7 +243,7 @@ pub enum FileOutcome {
     Probed {
         /// Their hash.
         probe: Probe,
-        /// Whether the file was too fresh to trust its times.
+        /// Whether the file was too young to trust.
         racy: bool,
     },
     /// The whole content was hashed, or compared with one that was.
@@ -253,14 +252,14 @@ pub enum FileOutcome {
         digest: Digest,
         /// Number of the comparison that the copy took part in.
         compared: Option<i64>,
-        /// Whether the file was too fresh to trust its times.
+        /// Whether the file was too young to trust.
         racy: bool,
     },
-    /// Hashed up to an offset; a resume goes on from there.
+    /// Hashed up to an offset; a resume continues from there.
     Partly(HashState),
     /// Different from every other file of its size and probe.
     Settled {
-        /// Whether the file was too fresh to trust its times.
+        /// Whether the file was too young to trust.
         racy: bool,
     },
     /// The file is no longer in the state the catalog holds: this is the new one.
@@ -270,7 +269,7 @@ pub enum FileOutcome {
 }
 
 impl FileOutcome {
-    /// Whether the file was too fresh to trust its times.
+    /// Whether the file was too young to trust.
     pub(crate) fn is_racy(&self) -> bool {
         match self {
             Self::Probed { racy, .. } | Self::Digested { racy, .. } | Self::Settled { racy } => {
@@ -288,7 +287,7 @@ pub struct HashState {
     pub algorithm: Algorithm,
     /// Version of the serialisation.
     pub format: i64,
-    /// Bytes taken in.
+    /// Bytes hashed so far.
     pub offset: u64,
     /// The hasher, serialised.
     pub state: Vec<u8>,

@@ -1,11 +1,11 @@
-//! One number for all files of a folder. Where a listing gives the number that
-//! the folder's row holds, every file is in the state of its row, and none of
-//! the rows has to be read.
+//! One hash for all files of a folder. If a listing gives the hash that the
+//! folder's row holds, every file is in the state of its row, and none of the
+//! rows need be read.
 //!
 //! The rule that makes this safe: a folder has a signature only while its live
 //! rows are exactly the files it was made of, and none of them is racy.
-//! Whatever changes such a row in any other way than by listing its folder
-//! forgets the signature; `verify` computes all of them again.
+//! Anything but a listing that changes such a row forgets the signature;
+//! `verify` computes all of them again.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -17,8 +17,8 @@ use crate::model::{FileState, FolderId};
 
 const LENGTH: usize = 16;
 
-/// The signature of a folder: half of a BLAKE3 hash, so that no two listings
-/// share one.
+/// The signature of a folder: half of a BLAKE3 hash, long enough that no two
+/// listings share one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Signature([u8; LENGTH]);
 
@@ -35,19 +35,19 @@ impl Signature {
     }
 }
 
-/// Makes a signature of files that come in the order of their names.
+/// Computes a signature of files, which must come in the order of their names.
 #[derive(Debug, Default)]
 pub struct Signer(Vec<u8>);
 
 impl Signer {
-    /// Takes in the next file.
+    /// Adds the next file.
     pub fn add(&mut self, name: &OsStr, state: &FileState) {
         let name = name.as_bytes();
         let (is_known, ino) = match state.ino {
             Some(ino) => (1, ino),
             None => (0, 0),
         };
-        // A name holds no NUL, so that no two lists of files look the same.
+        // A name contains no NUL, so no two lists of files look the same.
         self.0.extend_from_slice(name);
         self.0.extend_from_slice(&[0, is_known]);
         self.0.extend_from_slice(&state.size.to_le_bytes());
@@ -56,7 +56,7 @@ impl Signer {
         self.0.extend_from_slice(&ino.to_le_bytes());
     }
 
-    /// The signature of all files taken in; ready for the next folder.
+    /// The signature of all files added; starts over for the next folder.
     pub fn finish(&mut self) -> Signature {
         let hash = blake3::hash(&self.0);
         self.0.clear();

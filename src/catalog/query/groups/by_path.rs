@@ -1,5 +1,5 @@
-//! Groups by their first path: a walk over the folders in the order of whole
-//! paths meets every group there, and need not look at a path twice.
+//! Groups in the order of their first paths: a walk over the folders in path
+//! order meets every group at its first path.
 
 use rusqlite::params;
 
@@ -10,7 +10,7 @@ use super::sweep::Reader;
 use crate::catalog::store::{CatalogError, rows, unsigned};
 use crate::model::FolderId;
 
-/// A walk over all roots that stops at the first name of each group.
+/// A walk over all roots that stops at the first path of each group.
 pub(crate) struct PathWalk {
     /// By key and size.
     groups: Vec<Ranked>,
@@ -113,8 +113,8 @@ impl PathWalk {
     }
 }
 
-/// What comes before the names in a folder: it decides where they stand among
-/// the files beside it, `a.txt` before `a/b`.
+/// A folder's name as it begins the paths in it: with the slash, `a.txt` sorts
+/// before `a/b`.
 fn with_slash(name: &[u8]) -> Vec<u8> {
     [name, b"/"].concat()
 }

@@ -1,11 +1,11 @@
-//! Whether anything can be undetermined, found out while copies are counted.
-//! Mostly nothing is; only otherwise is the exact number worth its queries.
+//! Whether any file can be unchecked, found out while copies are counted. Mostly
+//! none is, and then the queries for the exact number are not needed.
 
 use std::hash::{BuildHasher, RandomState};
 
 use super::ranking::Key;
 
-/// What a row says about whether its files are told apart.
+/// How much a row says about the content of its file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct State {
     pub(crate) size: i64,
@@ -30,15 +30,14 @@ impl Class {
     }
 }
 
-/// Numbers classes. Two that get one number can make a class look open, never
-/// closed; the exact count then finds nothing.
+/// Numbers classes. Two classes with one number can look open, never closed; the
+/// exact count then finds nothing.
 #[derive(Default)]
 pub(crate) struct Classes(RandomState);
 
 impl Classes {
-    /// The classes of a name: the files of its size, which stay open while
-    /// one of them was not even probed, and those of its probe too, open
-    /// while one was neither read nor settled.
+    /// The classes of a name: the files of its size, open while one of them is
+    /// unread, and those of its size and probe, open while one is unresolved.
     pub(crate) fn of(&self, state: State, copy: u64) -> impl Iterator<Item = Class> {
         let by_size = (None, state.is_unread);
         let by_probe = (state.probe, state.is_unresolved);
@@ -60,7 +59,7 @@ pub(crate) fn is_some_open(classes: &mut [Class]) -> bool {
     classes
         .chunk_by(|a, b| a.number | 1 == b.number | 1)
         .any(|class| {
-            // An open number is the larger one, so it stands last.
+            // An open number is the larger one, so it comes last.
             let is_open = class.last().is_some_and(|last| last.number & 1 == 1);
             is_open && class.iter().any(|name| name.copy != class[0].copy)
         })

@@ -20,17 +20,17 @@ use crate::model::{Digest, FolderId, RootId, Totals};
 pub(crate) struct Count<'a> {
     pub(crate) filter: &'a GroupFilter,
     pub(crate) roots: &'a RootPaths,
-    /// Whether to find out if something may be unchecked, too.
+    /// Whether to find out, too, if a file may be unchecked.
     pub(crate) unresolved: bool,
     /// Bytes that entries and ranked groups may take together.
     pub(crate) room: usize,
 }
 
-/// What a count found out beside the ranking.
+/// What a count found beside the ranking.
 #[derive(Debug, Default)]
 pub(crate) struct Counted {
     pub(crate) totals: Totals,
-    /// Whether something may be unchecked.
+    /// Whether a file may be unchecked.
     pub(crate) has_unresolved: bool,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Entry {
     pub(crate) copy: u64,
 }
 
-/// Where one name lies; gathered only if a filter asks.
+/// Where one name is; gathered only for a filter that asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Mark {
     key: Key,
@@ -90,8 +90,8 @@ impl Count<'_> {
         self.walk(gathered, &mut counted.totals, ranking);
     }
 
-    /// The room that the groups found so far leave; never so little that the
-    /// number of parts gets out of hand.
+    /// The room left beside the groups found so far; never so little that there
+    /// would be too many parts.
     fn room_beside(&self, ranking: &Ranking) -> usize {
         let left = self.room.saturating_sub(ranking.bytes());
         left.max(self.room / 4)
@@ -108,8 +108,8 @@ impl Count<'_> {
         each
     }
 
-    /// Memory reserved at once is taken up only as it is filled; growing
-    /// would need it twice for a moment.
+    /// Reserved memory is used only as it is filled, while growing would need it
+    /// twice for a moment.
     fn reserved(&self, bytes: usize) -> Gathered {
         let names = bytes / self.bytes_each();
         let or_none = |is_used| if is_used { names } else { 0 };
@@ -120,8 +120,7 @@ impl Count<'_> {
         }
     }
 
-    /// Gathers what belongs to `part`, or to as much of it as there is room
-    /// for.
+    /// Gathers `part`, or as much of it as there is room for.
     fn gather(
         &self,
         readers: &mut Readers,
@@ -140,8 +139,8 @@ impl Count<'_> {
         Ok(gathering.sink.finish())
     }
 
-    /// Rows of other parts are left out before most of their columns are
-    /// decoded. Whether something is unchecked shows in all rows.
+    /// The query skips rows of other parts before most of their columns are
+    /// decoded. Finding unchecked files needs all rows.
     fn sql(&self, part: Part) -> String {
         let name = match self.filter.judges_names() {
             true => "name",
@@ -264,7 +263,7 @@ impl Pass for Gathering<'_> {
 }
 
 impl Gathering<'_> {
-    /// Enters a file that takes part, and where it lies if a filter asks.
+    /// Enters a file that passes the filter, and where it is if a filter asks.
     fn enter(
         &self,
         entry: Entry,

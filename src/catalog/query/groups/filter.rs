@@ -10,7 +10,7 @@ use super::ranking::Order;
 use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly, signed};
 use crate::model::{Digest, FolderId};
 
-/// Decides from the path below its root whether a file is left out.
+/// Whether to exclude a file, given its path below its root.
 pub type Exclusion = Box<dyn Fn(&Path) -> bool + Send + Sync>;
 
 /// Which groups are wanted.
@@ -30,10 +30,10 @@ pub struct GroupFilter {
     pub below: Vec<PathBuf>,
     /// Only files with one of these extensions, compared without case.
     pub extensions: Vec<String>,
-    /// Files left out before copies are counted.
+    /// Files to exclude before copies are counted.
     pub exclude: Option<Exclusion>,
-    /// Names that are known to be corrupted, and copies of nothing; looked up when
-    /// the groups are built.
+    /// Names that are known to be corrupted, which are copies of nothing; looked up
+    /// when the groups are built.
     pub corrupted: HashSet<(FolderId, OsString)>,
     /// The order of the groups.
     pub order: Order,
@@ -62,7 +62,7 @@ impl GroupFilter {
         self.min_count.max(2)
     }
 
-    /// Whether a file can be judged only by its name.
+    /// Whether the name of a file decides if it takes part.
     pub(crate) fn judges_names(&self) -> bool {
         !self.extensions.is_empty()
             || self.exclude.is_some()
@@ -70,7 +70,7 @@ impl GroupFilter {
             || !self.corrupted.is_empty()
     }
 
-    /// Whether a group can be judged only by where its members lie.
+    /// Whether the places of its members decide if a group is wanted.
     pub(crate) fn judges_places(&self) -> bool {
         self.across || !self.below.is_empty()
     }
@@ -90,14 +90,14 @@ impl GroupFilter {
         admits_name(catalog, paths, &self.extensions, exclude, (folder, name))
     }
 
-    /// Whether a path lies in one of the wanted places.
+    /// Whether a path is in one of the wanted places.
     pub(crate) fn is_below(&self, path: &Path) -> bool {
         self.below.iter().any(|top| path.starts_with(top))
     }
 }
 
 /// Whether a name has one of the extensions, if there are any, and is not
-/// left out.
+/// excluded.
 pub(crate) fn admits_name(
     catalog: &ReadOnly,
     paths: &mut FolderPaths,
@@ -115,8 +115,8 @@ pub(crate) fn admits_name(
     Ok(!exclude(&below.join(name)))
 }
 
-/// Whether a name has one of the wanted extensions, compared without case; any
-/// name has where none is wanted.
+/// Whether a name has one of the wanted extensions, compared without case. Every
+/// name passes if none is wanted.
 pub fn has_extension(name: &OsStr, wanted: &[String]) -> bool {
     let is_wanted = |extension: &OsStr| {
         let is = |want: &String| extension.as_bytes().eq_ignore_ascii_case(want.as_bytes());

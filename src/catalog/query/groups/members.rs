@@ -19,9 +19,9 @@ use crate::catalog::query::paths::RootPaths;
 use crate::catalog::store::{CatalogError, path_blob, rows, unsigned};
 use crate::model::{Algorithm, CopyEntry, CopyId, Digest, FolderId, Group, RootId, VolumeId};
 
-/// Up to this many groups, rows of other sizes are left out by the query.
+/// Up to this many groups, the query skips rows of other sizes.
 pub(crate) const FEW_GROUPS: usize = 1024;
-/// What a name is expected to take; when it is more, fewer groups are read.
+/// Bytes that a name is expected to take; if it takes more, fewer groups are read.
 const BYTES_EACH: usize = 200;
 
 /// What is the same for all groups.
@@ -34,7 +34,7 @@ pub(crate) struct Context {
 
 /// One name of a file in a group.
 struct Member {
-    /// Which of the groups that are read.
+    /// The number of its group among those that are read.
     slot: u32,
     digest_length: u8,
     /// Its digest, and its path below the root.
@@ -48,8 +48,8 @@ struct Member {
     compared: Option<i64>,
 }
 
-/// How many of the groups in front have room for their members, at least one
-/// if there is any.
+/// How many of the first groups have room for their members; at least one if
+/// there is any.
 pub(crate) fn fitting(groups: &[Ranked], room: usize) -> usize {
     let mut bytes = 0_usize;
     let fit = groups.iter().take_while(|group| {
@@ -62,7 +62,7 @@ pub(crate) fn fitting(groups: &[Ranked], room: usize) -> usize {
 /// Groups whose members are in memory, in order.
 pub(crate) struct Chunk {
     members: Peekable<std::vec::IntoIter<Member>>,
-    /// Groups whose digests begin alike.
+    /// Groups whose digests start with the same bytes.
     split: VecDeque<Group>,
 }
 
@@ -111,7 +111,7 @@ impl Chunk {
         Ok((Self::of(members), loaded.saturating_add(1)))
     }
 
-    /// The next group that is still one.
+    /// The next group that still exists.
     pub(crate) fn next(&mut self, context: &Context) -> Option<Group> {
         loop {
             if let Some(group) = self.split.pop_front() {
@@ -138,8 +138,7 @@ fn sql(groups: &[Ranked]) -> String {
             let span = sizes.first().zip(sizes.last());
             let (first, last) = span.map_or((0, 0), |(first, last)| (*first, *last));
             let sizes: Vec<String> = sizes.iter().map(ToString::to_string).collect();
-            // Most rows are smaller, which takes less time to see than whether
-            // they are in the list.
+            // Most rows are smaller, which is faster to check than membership.
             let sizes = sizes.join(", ");
             format!("AND size BETWEEN {first} AND {last} AND size IN ({sizes})")
         }
@@ -248,7 +247,7 @@ impl Member {
     }
 
     fn bytes(&self) -> usize {
-        // The allocator's own share included.
+        // Including the allocator's overhead.
         size_of::<Self>() + self.text.len() + 16
     }
 }
@@ -260,8 +259,8 @@ struct Members {
 }
 
 impl Members {
-    /// Memory reserved at once is taken up only as it is filled; growing
-    /// would need it twice for a moment.
+    /// Reserved memory is used only as it is filled, while growing would need it
+    /// twice for a moment.
     fn reserved(groups: &[Ranked], room: usize) -> Self {
         let names: usize = groups.iter().map(|group| group.names as usize).sum();
         Self {
@@ -314,7 +313,7 @@ impl Named {
         }
     }
 
-    /// Names of one copy stand together, the first in byte order in front.
+    /// Names of one copy are together, the first in byte order in front.
     fn order(&self) -> impl Ord + '_ {
         let Self { path, member } = self;
         (member.digest(), member.copy(), path_blob(path))

@@ -55,9 +55,9 @@ impl Default for Bounds {
     }
 }
 
-/// The groups that passed a filter. Each pass sees the catalog as it is then:
-/// a group that is none any more when its members are read is left out, and
-/// one that came up since the count does not appear.
+/// The groups that passed a filter. Each pass sees the catalog as it is then: a
+/// group that no longer exists when its members are read is skipped, and one
+/// that came up since the count does not appear.
 pub struct GroupList {
     readers: Readers,
     context: Context,

@@ -6,8 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::ranking::Key;
 
-/// Into more parts than this keys are divided only when room runs out, not
-/// because of an expectation.
+/// Most parts that are planned; there are more only if room runs out.
 const MOST_PARTS: u64 = 256;
 
 /// Keys that are looked at to find the middle.
@@ -39,9 +38,9 @@ impl Parts {
         }
     }
 
-    /// The part behind one that needed `bytes`. It is as wide as the
-    /// expectation allows even if that one was narrow: one crowded key must
-    /// not make all parts behind it narrow.
+    /// The part after one that needed `bytes`. It is as wide as the expectation
+    /// allows even if that one was narrow: one crowded key must not make all later
+    /// parts narrow.
     pub(crate) fn next(&self, done: Part, bytes: usize, room: usize) -> Option<Part> {
         let first = done.last.0.checked_add(1)?;
         let width = fitting(done.last.0 - done.first.0, bytes, room);
@@ -56,7 +55,7 @@ impl Parts {
     }
 }
 
-/// The width that has room, if `width` needs `bytes`. A tenth is left free,
+/// The width that fits into `room`, if `width` needs `bytes`. A tenth stays free,
 /// since keys are not spread evenly.
 fn fitting(width: u64, bytes: usize, room: usize) -> u64 {
     let bytes = bytes.saturating_add(bytes / 10).max(1);
@@ -78,8 +77,8 @@ pub(crate) trait Keyed {
     fn keep_up_to(&mut self, last: Key);
 }
 
-/// Takes in what threads gather. When room runs out it gives up the larger
-/// half of its keys, again and again: a later part has those.
+/// Collects what threads gather. When room runs out it drops the larger half of
+/// its keys, which a later part reads again.
 pub(crate) struct Sink<T> {
     first: Key,
     last: AtomicU64,
@@ -129,8 +128,8 @@ impl<T: Keyed> Sink<T> {
     }
 }
 
-/// A key that leaves about half of all on each side; at least one is larger.
-/// `None` where all keys are the same: that one is taken whole.
+/// A key with about half of all keys on each side, and at least one larger.
+/// `None` if all keys are the same: that one is never divided.
 fn lower_half(gathered: &impl Keyed) -> Option<Key> {
     let largest = gathered.keys().max()?;
     let step = (gathered.keys().count() / SAMPLE).max(1);

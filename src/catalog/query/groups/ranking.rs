@@ -1,11 +1,11 @@
-//! The groups in the order in which they are handed out, at 24 bytes each,
-//! and no more of them at once than there is room for.
+//! The groups in the order in which they are reported, at 24 bytes each, and
+//! only as many at once as there is room for.
 
 use std::cmp::Ordering;
 
 use rayon::slice::ParallelSliceMut;
 
-/// Groups that memory is reserved for at most: the number of names is what the
+/// Most groups that memory is reserved for: the number of names is only what the
 /// catalog claims.
 const MOST_RESERVED: usize = 4 << 20;
 
@@ -23,10 +23,9 @@ pub enum Order {
     Path,
 }
 
-/// The first eight bytes of a digest. In the order of the digests, so that
-/// ranks that tie come in the order that digests give them. Two digests with
-/// one key count as one group, if the sizes are equal too, until their members
-/// are read.
+/// The first eight bytes of a digest. Keys sort as digests do, so ties come in
+/// the order of their digests. Two digests with one key and size count as one
+/// group until their members are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Key(pub(crate) u64);
 
@@ -65,14 +64,14 @@ impl Ranked {
             Order::Reclaimable => other.reclaimable().cmp(&self.reclaimable()),
             Order::Size => other.size.cmp(&self.size),
             Order::Count => other.copies.cmp(&self.copies),
-            // Brought into order by a walk over the folders.
+            // A walk over the folders puts them into order.
             Order::Path => Ordering::Equal,
         };
         by_rank.then(self.id().cmp(&other.id()))
     }
 }
 
-/// The first groups of an order, or of what follows a group handed out before.
+/// The first groups of an order, or the first after a group reported before.
 pub(crate) struct Ranking {
     order: Order,
     after: Option<Ranked>,
@@ -82,7 +81,7 @@ pub(crate) struct Ranking {
 }
 
 impl Ranking {
-    /// An empty ranking of at most `most` groups behind `after`.
+    /// An empty ranking of at most `most` groups after `after`.
     pub(crate) fn new(order: Order, after: Option<Ranked>, most: usize) -> Self {
         Self {
             order,
@@ -93,8 +92,8 @@ impl Ranking {
         }
     }
 
-    /// Reserves memory for the groups of this many names. It is taken up only
-    /// as it is filled; growing would need it twice for a moment.
+    /// Reserves memory for the groups of this many names. It is used only as it is
+    /// filled, while growing would need it twice for a moment.
     pub(crate) fn reserve(&mut self, names: usize) {
         let groups = (names / 2).min(MOST_RESERVED);
         self.groups.reserve(groups.min(self.most_before_cut()));
@@ -105,7 +104,7 @@ impl Ranking {
         self.most.saturating_add(self.most / 4).saturating_add(1)
     }
 
-    /// Takes a group up, if there is room before it.
+    /// Adds a group, unless enough groups come before it.
     pub(crate) fn push(&mut self, group: Ranked) {
         if let Some(after) = &self.after
             && group.compare(after, self.order) != Ordering::Greater

@@ -16,10 +16,10 @@ use crate::model::{CopyId, RootId, VolumeId};
 const MOST_READERS: usize = 4;
 /// Below this a second connection takes longer to open than it saves.
 const WORTH_SHARING: i64 = 4 << 20;
-/// Ranges of folders for each connection: folders differ in size, and who is
-/// done early takes another range.
+/// Ranges of folders per connection: folders differ in size, and a connection
+/// that finishes early takes another range.
 const RANGES_EACH: i64 = 16;
-/// How often a snapshot common to all connections is tried for.
+/// Attempts to get a snapshot common to all connections.
 const SNAPSHOT_ATTEMPTS: usize = 10;
 
 /// Rows that a thread gathers before it hands them over.
@@ -28,7 +28,7 @@ const BATCH: usize = 1024;
 /// Selects the folders of a range for [`Places`].
 const PLACES: &str = "SELECT id, root, volume FROM folders WHERE id BETWEEN ?1 AND ?2 ORDER BY id";
 
-/// One connection, and the paths it met lately.
+/// One connection, and the paths it used recently.
 pub(crate) struct Reader {
     pub(crate) catalog: ReadOnly,
     pub(crate) paths: FolderPaths,
@@ -67,8 +67,8 @@ pub(crate) struct Position<'a> {
 }
 
 impl Position<'_> {
-    /// Where the file of a row lies; `None` if its folder does not exist. The
-    /// rows must come by folder.
+    /// Where the file of a row is; `None` if its folder does not exist. Rows must
+    /// come in the order of their folders.
     pub(crate) fn place(&mut self, row: &Row<'_>) -> Result<Option<Place>, CatalogError> {
         self.places.find(row.get(0)?)
     }
@@ -132,8 +132,8 @@ impl Readers {
 
     /// Opens a read transaction on every connection. The first one begins
     /// last: if nothing was committed since it was asked before, all the
-    /// others began on the same snapshot. With a writer that never pauses,
-    /// one connection has to do.
+    /// others began on the same snapshot. If a writer never pauses, one connection
+    /// does all the work.
     fn begin(&mut self) -> Result<(), CatalogError> {
         for _ in 0..SNAPSHOT_ATTEMPTS {
             let before = self.all[0].data_version()?;
@@ -266,7 +266,7 @@ impl Ranges {
     }
 }
 
-/// Where the files of one folder lie.
+/// Root and volume of the files of one folder.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
     id: i64,
@@ -281,7 +281,7 @@ impl Place {
     }
 }
 
-/// The places of a range of folders, read in step with its files: a join
+/// The places of a range of folders, read along with its files: a merge join,
 /// without a lookup for every file.
 struct Places<'a> {
     rows: Rows<'a>,

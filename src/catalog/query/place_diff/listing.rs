@@ -1,4 +1,4 @@
-//! How completely the sides of a comparison were listed.
+//! How completely the two compared places were listed.
 
 use std::path::{Path, PathBuf};
 
@@ -8,28 +8,28 @@ use super::PlaceDiff;
 use crate::catalog::store::{CatalogError, ReadOnly, unsigned};
 use crate::model::ScanId;
 
-/// How completely a side was listed.
+/// How completely a place was listed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Completeness {
     /// Folders in it.
     pub folders: u64,
     /// Folders that no scan has listed to the end.
     pub unlisted: u64,
-    /// Folders, and names that could not even be examined, among the errors.
+    /// Recorded errors of folders, and of names that could not even be examined.
     pub failed: u64,
     /// The scans that listed its folders, by number.
     pub scans: Vec<ScanId>,
-    /// Empty files, which hold nothing that could be lost.
+    /// Empty files, which contain nothing that could be lost.
     pub empty: u64,
 }
 
 impl PlaceDiff {
-    /// How completely the one side was listed.
+    /// How completely our place was listed.
     pub fn our_listing(&self) -> Result<Completeness, CatalogError> {
         self.listing("our_places")
     }
 
-    /// How completely the other side was listed.
+    /// How completely their place was listed.
     pub fn their_listing(&self) -> Result<Completeness, CatalogError> {
         self.listing("their_places")
     }
@@ -50,7 +50,7 @@ impl PlaceDiff {
             unlisted: count(&format!(
                 "SELECT count(*) FROM {join} WHERE folders.listed_in IS NULL"
             ))?,
-            // Files that are listed and could not be read are in doubt one by one.
+            // A listed file that could not be read is unresolved by itself.
             failed: count(&format!(
                 "SELECT count(*) FROM temp.{places} AS places
                    JOIN faults ON faults.folder = places.folder

@@ -1,6 +1,6 @@
-//! Two places of the catalog side by side: which files of the one are also in
-//! the other, by content. What the catalog knows only; whether the files are
-//! still as they were scanned is for the caller to find out.
+//! Which files of one place (ours) are also in another (theirs), by content, as
+//! far as the catalog knows. The caller finds out whether the files still are as
+//! they were scanned.
 
 mod listing;
 #[cfg(test)]
@@ -24,7 +24,7 @@ use crate::model::{FileState, FolderId};
 /// Rows fetched at once.
 const PAGE: u32 = 1_000;
 
-/// What identifies the copy of a file on our side, and on theirs.
+/// What identifies the copy of a file in our place, and in theirs.
 const OURS: CopyColumns<'_> = CopyColumns {
     volume: "ours.volume",
     ino: "ours.ino",
@@ -34,35 +34,33 @@ const THEIRS: CopyColumns<'_> = CopyColumns {
     ino: "theirs.ino",
 };
 
-/// Why the catalog alone cannot tell whether a file is on the other side.
+/// Why the catalog cannot tell whether a file is in the other place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unresolved {
-    /// It was not read, and the other side has a file of its size.
+    /// It was not read, and the other place has a file of its size.
     NotRead,
-    /// The other side has a file of its size that was not read.
+    /// The other place has a file of its size that was not read.
     PartnerNotRead,
 }
 
-/// A file of the one side.
+/// A file of our place.
 #[derive(Debug)]
 pub struct DiffFile {
-    /// Its number on this side.
+    /// Its number in our place.
     id: i64,
     /// Its absolute path.
     pub path: PathBuf,
     /// The state it was scanned in.
     pub state: FileState,
-    /// Whether it was changed too shortly before it was read for its times to
-    /// prove anything.
+    /// Whether it was too young when it was read for its times to prove anything.
     pub racy: bool,
-    /// Whether it is known to be rotten: it is not what its digest says.
+    /// Whether it is known to be corrupted: its content does not match its digest.
     pub is_corrupted: bool,
-    /// Why it may equal a file of the other side that is not among its
-    /// matches.
+    /// Why it may equal a file of the other place that is not among its matches.
     pub unresolved: Option<Unresolved>,
 }
 
-/// A file of the other side that has the same content.
+/// A file of their place with the same content.
 #[derive(Debug)]
 pub struct DiffMatch {
     id: i64,
@@ -72,23 +70,23 @@ pub struct DiffMatch {
     pub state: FileState,
     /// Whether its times prove nothing.
     pub racy: bool,
-    /// Whether it is known to be rotten.
+    /// Whether it is known to be corrupted.
     pub is_corrupted: bool,
 }
 
-/// A folder of the one side.
+/// A folder of our place.
 #[derive(Debug)]
 pub struct DiffFolder {
     /// Its id.
     pub id: FolderId,
     /// Its absolute path.
     pub path: PathBuf,
-    /// The (mtime, ctime) it had when it was listed, where they prove that
-    /// nothing changed.
+    /// Its (mtime, ctime) when it was listed, if they can prove that nothing
+    /// changed.
     pub times: Option<(i64, i64)>,
 }
 
-/// The two sides.
+/// Two places of the catalog.
 pub struct PlaceDiff {
     catalog: ReadOnly,
     roots: RootPaths,
@@ -99,8 +97,8 @@ pub struct PlaceDiff {
 }
 
 impl PlaceDiff {
-    /// Puts the files below `ours` beside those below `theirs`. What lies
-    /// below both belongs to `ours`: it would be gone with it.
+    /// Compares the files below `ours` with those below `theirs`. What is below
+    /// both belongs to `ours`: it would be wiped with it.
     pub fn build(
         catalog: ReadOnly,
         ours: &[FolderId],
@@ -157,7 +155,7 @@ impl PlaceDiff {
         Ok(())
     }
 
-    /// Only files of a size that the one side has can matter.
+    /// Only files of a size that occurs in our place matter.
     fn collect_theirs(&self) -> Result<(), CatalogError> {
         self.catalog.connection.execute_batch(&format!(
             "DROP TABLE IF EXISTS temp.theirs;
@@ -265,8 +263,8 @@ impl PlaceDiff {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Files of the other side with the content of `file`, by path, after
-    /// `after`: those with its digest, and other names of the same copy.
+    /// Files of their place with the content of `file`, by path, after `after`:
+    /// those with its digest, and other names of the same copy.
     pub fn matches(
         &mut self,
         file: &DiffFile,
@@ -307,7 +305,7 @@ impl PlaceDiff {
         found.into_iter().map(whole).collect()
     }
 
-    /// The next folders of the one side, by path; empty at the end.
+    /// The next folders of our place, by path; empty at the end.
     pub fn next_folders(&mut self) -> Result<Vec<DiffFolder>, CatalogError> {
         let page: Vec<(i64, FolderId)> = {
             let mut statement = self.catalog.connection.prepare_cached(

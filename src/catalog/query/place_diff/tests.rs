@@ -5,7 +5,7 @@ use super::*;
 use crate::catalog::query::count_unchecked;
 use crate::catalog::testing::{Bed, file};
 
-/// What is known of a file of 20,000 bytes, as SQL that makes it so.
+/// What is known of a file of 60,000 bytes, as SQL that makes it so.
 const KNOWLEDGE: [(&str, &str); 6] = [
     ("unread", "probe = NULL, digest = NULL, settled_in = NULL"),
     ("probe 1", "probe = 1, digest = NULL, settled_in = NULL"),
@@ -27,7 +27,7 @@ fn sides(bed: &Bed, ours: &str, theirs: &str) -> PlaceDiff {
     PlaceDiff::build(reader, &tops(ours), &tops(theirs), FileFilter::default()).unwrap()
 }
 
-/// Each file of `ours` with its unresolved and its matches.
+/// Each file of `ours`, why it is unresolved, and its matches.
 fn compare(
     bed: &Bed,
     ours: &str,
@@ -49,10 +49,10 @@ fn compare(
     }
 }
 
-/// Two files alone in a catalog: in unresolved exactly when the catalog as a whole
-/// counts them as undetermined.
+/// Two files alone in a catalog are unresolved exactly when the catalog counts
+/// them as unchecked.
 #[test]
-fn doubt_is_what_the_catalog_calls_undetermined() {
+fn unresolved_is_what_the_catalog_calls_unchecked() {
     for (mine, ours) in KNOWLEDGE {
         for (other, theirs) in KNOWLEDGE {
             let bed = Bed::new();

@@ -1,6 +1,7 @@
-//! Files that are known to be rotten: an audit read something else than their
-//! digests say, under the times that were scanned. Such a file is no proof of
-//! its content until an audit finds it sound, or a scan finds it changed.
+//! Files that are known to be corrupted (bit rot): an audit found that their
+//! content does not match their digest, although their times have not changed.
+//! Such a file is not a copy of anything until an audit finds it OK or a scan
+//! finds it changed.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -12,7 +13,7 @@ use crate::catalog::store::{CatalogError, ReadOnly, blob, forget_summary, rows};
 use crate::catalog::write::{WorkName, WriterHandle};
 use crate::model::{Digest, FileState, FolderId, Timestamp};
 
-/// Marks a name as rotten.
+/// Marks a name as corrupted.
 pub(crate) fn mark(
     transaction: &Transaction<'_>,
     now: Timestamp,
@@ -39,8 +40,8 @@ pub(crate) fn mark(
     forget_summary(transaction)
 }
 
-/// Takes the mark from a name that was found sound, and from the other names
-/// of its copy.
+/// Removes the mark from a name that was found OK, and from the other names of
+/// its copy.
 pub(crate) fn heal(
     transaction: &Transaction<'_>,
     (folder, name): &WorkName,
@@ -71,8 +72,8 @@ pub(crate) fn heal(
     forget_summary(transaction)
 }
 
-/// Takes all marks from the files of a folder, which are to be read anew, and
-/// says how many.
+/// Removes the marks of all files in a folder, which will be read again; returns
+/// how many there were.
 pub(crate) fn forget(connection: &Connection, folder: FolderId) -> rusqlite::Result<usize> {
     connection
         .prepare_cached("DELETE FROM corrupted WHERE folder = ?1")?
@@ -92,8 +93,8 @@ pub(crate) fn forget_stale(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Marks the other names of rotten copies, wherever they lie: hard links, and
-/// names under another mount point.
+/// Marks the other names of corrupted copies: hard links, and names under another
+/// mount point.
 pub(crate) fn spread(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     let any: bool =
         transaction.query_row("SELECT EXISTS (SELECT 1 FROM corrupted)", [], |row| {
@@ -134,18 +135,18 @@ pub(crate) fn spread(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
 }
 
 impl WriterHandle {
-    /// Lets all names of a rotten copy be known as rotten.
+    /// Marks all names of corrupted copies.
     pub fn spread_corruption(&self) -> Result<(), CatalogError> {
         self.run(|transaction| Ok(spread(transaction)?))
     }
 }
 
 impl ReadOnly {
-    /// The live names that are known to be rotten.
+    /// The live names that are known to be corrupted.
     pub fn corrupted(&self) -> Result<HashSet<(FolderId, OsString)>, CatalogError> {
         let mut statement = self.connection.prepare(&format!(
-            // CROSS: the few marks are looked up among the files, never all files
-            // among the marks.
+            // CROSS: look the few marks up among the files, not all files among the
+            // marks.
             "SELECT files.folder, files.name
                FROM corrupted CROSS JOIN files ON files.folder = corrupted.folder AND files.name = corrupted.name
               WHERE files.removed_in IS NULL AND {CORRUPTED}"
@@ -228,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_to_be_read_anew_is_not_known_to_be_rotten() {
+    fn what_will_be_read_again_is_not_known_to_be_corrupted() {
         let bed = Bed::new();
         bed.scan("/r", &[file("a", 10, 1).content(1)]);
         find(&bed, "a", 1, AuditFinding::Corrupted(digest(1)));

@@ -14,10 +14,9 @@ use crate::model::{Digest, FolderId, RootId, Timestamp};
 pub struct AuditCopy {
     /// The copy.
     pub copy: WorkCopy,
-    /// What its content should hash to; `None` where that is to be found out.
+    /// The digest it should have; `None` if it has none yet.
     pub digest: Option<Digest>,
-    /// Whether it was read too shortly after its last change for its times to
-    /// tell a later one.
+    /// Whether it was too young to trust when it was read.
     pub racy: bool,
 }
 
@@ -45,9 +44,9 @@ pub struct AuditList {
     pub copies: u64,
     /// Bytes in them.
     pub bytes: u64,
-    /// Files that are left out because they were audited before.
+    /// Files that are skipped because they were audited before.
     pub skipped: u64,
-    /// Files that are left out because their root is offline.
+    /// Files that are skipped because their root is offline.
     pub offline: u64,
 }
 
@@ -58,7 +57,7 @@ const TO_AUDIT: WorkTable = WorkTable {
 };
 
 /// Live files below the places that an audit may read, with what earlier
-/// audits say about their present state. Empty ones have nothing to rot.
+/// audits say about their current state. Empty files cannot be corrupted.
 const IN_SCOPE: &str = "temp.places JOIN files ON files.folder = places.folder
     JOIN folders ON folders.id = files.folder
     LEFT JOIN temp.audited_roots AS online ON online.root = folders.root
@@ -67,8 +66,8 @@ const IN_SCOPE: &str = "temp.places JOIN files ON files.folder = places.folder
    WHERE files.removed_in IS NULL AND files.size > 0 AND files.size BETWEEN ?1 AND ?2
      AND (files.digest IS NOT NULL OR ?3)";
 
-/// True of a file that was audited before, as far as that matters now. One
-/// that could not be read since is tried, and told, again.
+/// True of a file that need not be audited again. One that failed since is tried
+/// and reported again.
 const DONE: &str = "((audits.run = ?4 OR audits.audited_at >= ?5) AND NOT EXISTS (
     SELECT 1 FROM faults WHERE faults.folder = files.folder AND faults.name = files.name))";
 
@@ -88,7 +87,7 @@ impl AuditList {
         let before = scope.before.map_or(i64::MAX, |before| before.0);
         let values = params![low, high, scope.baseline, run.0, before];
         collect(connection, values)?;
-        let (skipped, offline) = count_left_out(connection, values)?;
+        let (skipped, offline) = count_skipped(connection, values)?;
         let (copies, bytes) = TO_AUDIT.copies(connection)?;
         connection.execute_batch("COMMIT")?;
         Ok(Self {
@@ -153,7 +152,7 @@ fn collect(connection: &Connection, values: &[&dyn ToSql]) -> rusqlite::Result<(
 }
 
 /// Files that were audited before, and files whose root is offline.
-fn count_left_out(connection: &Connection, values: &[&dyn ToSql]) -> rusqlite::Result<(u64, u64)> {
+fn count_skipped(connection: &Connection, values: &[&dyn ToSql]) -> rusqlite::Result<(u64, u64)> {
     let sql = format!(
         "SELECT count(*) FILTER (WHERE {DONE} AND online.root IS NOT NULL),
                 count(*) FILTER (WHERE online.root IS NULL)

@@ -1,6 +1,5 @@
-//! Audits: which files are to be read again, and what came of it. An audit
-//! that was stopped goes on, since every file that was found sound says in
-//! which run that was.
+//! Audits: which files to read again, and what was found. A stopped audit can be
+//! resumed, since every file found OK has the number of the run that read it.
 
 pub(crate) mod corrupted;
 mod list;
@@ -19,7 +18,7 @@ use crate::catalog::store::{
 use crate::catalog::write::{Applier, FileOutcome, FileResult, Record, WorkName, WriterHandle};
 use crate::model::{Digest, FileState, FolderId, Probe, ScanId, Timestamp};
 
-/// A run that was stopped longer ago is begun afresh.
+/// A run that was stopped longer ago starts over.
 const STALE_SECONDS: i64 = 30 * 86_400;
 /// Stands for "no scan" where a digest or a fault comes from an audit.
 pub const NO_SCAN: ScanId = ScanId(0);
@@ -35,7 +34,7 @@ pub struct AuditRun {
     pub id: AuditId,
     /// When it was started.
     pub started: Timestamp,
-    /// Whether it was stopped before, and goes on.
+    /// Whether it was stopped before and is resumed.
     pub resumed: bool,
 }
 
@@ -55,27 +54,27 @@ pub struct AuditNote {
     pub names: Vec<WorkName>,
     /// The state it was read in.
     pub state: FileState,
-    /// What it was found to be.
+    /// What was found.
     pub finding: AuditFinding,
 }
 
-/// What a copy was found to be.
+/// What reading a copy again found.
 #[derive(Debug, Clone, Copy)]
 pub enum AuditFinding {
-    /// What its digest says.
+    /// Its content matches its digest.
     Sound,
-    /// A digest that was not known before, the probe that goes with it, and
-    /// whether the file was too fresh to trust its times.
+    /// It had no digest: the new one, the probe that goes with it, and whether the
+    /// file was too young to trust.
     Made(Digest, Option<Probe>, bool),
-    /// Something else than this digest, which it should have.
+    /// Its content does not match this digest.
     Corrupted(Digest),
-    /// Changed or gone: the next scan says what it is.
+    /// It changed or is gone: left to the next scan.
     Moved,
 }
 
 impl Exclusive {
-    /// Begins an audit of a place, or goes on with one that was stopped. The
-    /// empty path stands for everything.
+    /// Begins an audit of a place, or resumes one that was stopped. The empty path
+    /// means everything.
     pub fn begin_audit(&self, place: &Path) -> Result<AuditRun, CatalogError> {
         let now = Timestamp::now();
         let unfinished: Option<(i64, i64)> = self
@@ -108,7 +107,7 @@ impl Exclusive {
 }
 
 impl WriterHandle {
-    /// Notes what copies were found to be.
+    /// Stores what was found.
     pub fn note_audits(&self, run: AuditId, notes: Vec<AuditNote>) -> Result<(), CatalogError> {
         self.run(move |transaction| {
             let now = Timestamp::now();
@@ -163,8 +162,8 @@ fn store_made(transaction: &Transaction<'_>, note: &AuditNote) -> Result<(), Cat
     Ok(())
 }
 
-/// A file that is not sound has no note: an earlier one would keep it from
-/// being read, and told, again.
+/// A file that is not OK gets no note: with one, the next audit would not read
+/// and report it again.
 fn store_finding(
     transaction: &Transaction<'_>,
     run: AuditId,
@@ -215,7 +214,7 @@ fn store_note(
             state.mtime_ns,
             state.ctime_ns
         ])?;
-    // It could be read: an error of an earlier attempt is healed.
+    // It could be read: an error of an earlier attempt is over.
     transaction
         .prepare_cached("DELETE FROM faults WHERE folder = ?1 AND name = ?2")?
         .execute(params![folder.0, blob(name)])?;

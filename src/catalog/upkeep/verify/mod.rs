@@ -1,5 +1,5 @@
-//! Checking the catalog: SQLite's own checks, then what must be true of its
-//! rows. Nothing here writes.
+//! Checks the catalog: SQLite's own checks, then what must be true of its rows.
+//! Nothing here writes.
 
 #[cfg(test)]
 mod tests;

@@ -1,11 +1,11 @@
-//! When a file that is back was gone: its row alone says only that it is there.
+//! When a file that is back was gone: its row only says that it exists.
 
 use rusqlite::{Transaction, params};
 
 use crate::model::{FolderId, ScanId};
 
-/// Remembers that a file which `scan` found again was gone, before its row
-/// says that it is there.
+/// Stores that a file which `scan` found again was gone, before its row is
+/// changed.
 pub(crate) fn note(
     transaction: &Transaction<'_>,
     folder: FolderId,

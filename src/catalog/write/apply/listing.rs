@@ -102,7 +102,7 @@ impl Applier<'_> {
         delta.bytes += signed(change.meta.size) - signed(change.replaces.unwrap_or(0));
         delta.files += i64::from(change.replaces.is_none());
         self.sums.unsettled |= change.meta.size > 0;
-        // A file that became empty leaves its group and unsettles nothing.
+        // A file that became empty leaves its group, but unsettles nothing.
         self.sums.has_regrouped |= change.replaces.is_some();
         match change.sample {
             None => {}
@@ -148,7 +148,7 @@ impl Applier<'_> {
         Ok(())
     }
 
-    /// Flags a vanished folder and everything below it.
+    /// Marks a vanished folder and everything below it as deleted.
     fn remove_subtree(&mut self, part: &PartListing, top: FolderId) -> rusqlite::Result<()> {
         for folder in subtree(self.transaction, top)? {
             let (files, bytes): (i64, i64) = self
@@ -163,7 +163,7 @@ impl Applier<'_> {
                     "UPDATE files SET removed_in = ?2 WHERE folder = ?1 AND removed_in IS NULL",
                 )?
                 .execute(params![folder.0, part.scan.0])?;
-            let flagged = self
+            let marked = self
                 .transaction
                 .prepare_cached(
                     "UPDATE folders SET removed_in = ?2, signature = NULL
@@ -176,16 +176,16 @@ impl Applier<'_> {
             let delta = self.sums.root(part.root);
             delta.files -= files;
             delta.bytes -= bytes;
-            delta.folders -= i64::try_from(flagged).unwrap_or(0);
+            delta.folders -= i64::try_from(marked).unwrap_or(0);
             self.sums.has_regrouped |= files > 0;
             self.sums.scan(part.scan).removed += unsigned(files);
         }
         Ok(())
     }
 
-    /// A complete listing heals the folder's own fault and those of entries
-    /// that could not be examined; entries that still cannot follow as new
-    /// records.
+    /// A complete listing clears the fault of the folder itself and those of
+    /// entries that could not be examined. Entries that still cannot be follow as
+    /// new records.
     fn clear_listing_faults(&self, folder: FolderId) -> rusqlite::Result<()> {
         if self.has_faults {
             self.transaction

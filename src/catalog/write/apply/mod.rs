@@ -35,9 +35,9 @@ impl<'t> Applier<'t> {
         })
     }
 
-    /// Applies the records of a batch, where that changes nothing else in the
-    /// order of the rows that they touch: inserts become appends, and a page is
-    /// fetched once for all its rows.
+    /// Applies the records of a batch, in the order of the rows they touch where
+    /// the order does not matter otherwise: inserts become appends, and each page
+    /// is fetched once.
     pub(crate) fn apply_all(mut self, records: &mut [Record]) -> rusqlite::Result<()> {
         for run in records.chunk_by_mut(may_change_places) {
             if let [Record::Files { .. }, ..] = run {
@@ -70,7 +70,7 @@ impl<'t> Applier<'t> {
         }
     }
 
-    /// Flags a live file removed; returns the size it had.
+    /// Marks a live file as deleted; returns its size.
     fn remove_file(
         &mut self,
         scan: ScanId,
@@ -136,13 +136,13 @@ impl<'t> Applier<'t> {
 /// Whether two records may be applied in any order.
 fn may_change_places(one: &Record, other: &Record) -> bool {
     match (one, other) {
-        // Results about one file stay in their order, see there.
+        // Results about one file keep their order, see `apply_results`.
         (Record::Files { .. }, Record::Files { .. }) => true,
         _ => listed(one).is_some() && listed(other).is_some(),
     }
 }
 
-/// The listing in a record that may change places with others.
+/// The listing in a record whose order among others does not matter.
 fn listed(record: &Record) -> Option<&FolderListing> {
     match record {
         Record::Listed(listing) if listing.is_independent() => Some(listing),
@@ -157,7 +157,7 @@ fn visit(connection: &Connection, folder: FolderId, scan: ScanId) -> rusqlite::R
     Ok(())
 }
 
-/// A folder and all folders below it, flagged ones included.
+/// A folder and all folders below it, including deleted ones.
 pub(crate) fn subtree(connection: &Connection, top: FolderId) -> rusqlite::Result<Vec<FolderId>> {
     connection
         .prepare_cached(
@@ -176,15 +176,15 @@ pub(crate) fn subtree(connection: &Connection, top: FolderId) -> rusqlite::Resul
 /// transaction instead.
 #[derive(Debug, Default)]
 struct Sums {
-    // A transaction is about a few scans and roots, and every row is counted:
-    // looking through a list is faster than hashing.
+    // A transaction concerns a few scans and roots, and every row is counted:
+    // searching a short list is faster than hashing.
     scans: Vec<(ScanId, ScanCounters)>,
     roots: Vec<(RootId, RootDelta)>,
     unsettled: bool,
     has_regrouped: bool,
 }
 
-/// How the live contents of a root moved.
+/// How much the live files of a root changed.
 #[derive(Debug, Default, Clone, Copy)]
 struct RootDelta {
     folders: i64,

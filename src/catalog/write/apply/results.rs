@@ -12,8 +12,8 @@ use crate::model::sampling::LARGE;
 use crate::model::{FolderId, RootId, ScanId};
 
 impl Applier<'_> {
-    /// Applies what these records say of files, in the order of the files. Of
-    /// one file the order stays: what was learned last holds.
+    /// Applies results in the order of the files. Results about one file keep their
+    /// order: the last one wins.
     pub(crate) fn apply_results(&mut self, records: &[Record]) -> rusqlite::Result<()> {
         let mut all = Vec::new();
         for record in records {

@@ -13,20 +13,20 @@ use crate::catalog::write::apply::Applier;
 use crate::catalog::write::backlog::Backlog;
 use crate::catalog::write::records::Record;
 
-/// Results that a transaction should hold for each page of the catalog. Rows of
-/// listings follow each other, but results lie scattered: a few thousand of them
-/// touch every page, and more of them touch no more. On the other hand nobody
-/// else has anything to do while the last ones are written.
+/// Results per transaction, for each page of the catalog. Rows of listings are
+/// consecutive, but results are scattered: a few thousand of them touch every
+/// page, and more cost little extra. On the other hand, everybody waits while the
+/// last ones are written.
 const RESULTS_PER_PAGE: usize = 16;
-/// The most that are held, in batches of rows: they take memory, and a stop waits
-/// until they are written.
+/// Most results per transaction, in batches of rows: they take memory, and a stop
+/// waits until they are written.
 const MOST_BATCHES: usize = 12;
 /// With synchronous=NORMAL only a checkpoint makes commits survive a power
 /// cut. With the time that a checkpoint itself takes on a busy disk, less than
 /// 10 s of work can be lost to one.
 const CHECKPOINT: Duration = Duration::from_secs(7);
-/// A thread that waits is woken for every record, which costs its sender more
-/// than the record itself. One that rests for a moment finds several.
+/// Waking a waiting thread costs the sender more than the record itself. A writer
+/// that sleeps for a moment finds several records.
 const REST: Duration = Duration::from_micros(2_000);
 
 /// What the writer does without being asked.
@@ -41,7 +41,7 @@ pub(crate) struct Batcher {
     batch_rows: usize,
     batch_time: Duration,
     pending: Vec<Record>,
-    /// Rows in what is pending that listings touch, and that results do.
+    /// Pending rows of listings, and of results.
     rows: usize,
     results: usize,
     oldest: Option<Instant>,

@@ -20,12 +20,12 @@ pub(crate) enum Message {
     Flush(Sender<()>),
     /// A stage ended.
     Checkpoint(Pause),
-    /// Not left to the channel's end: a worker stuck in the kernel keeps its
+    /// Closing the channel would not do: a worker stuck in the kernel keeps its
     /// handle for ever.
     Finish,
 }
 
-/// How long the writer thread was at work rather than waiting for it.
+/// How long the writer thread was working rather than waiting.
 #[derive(Debug, Default)]
 pub(crate) struct BusyTime(AtomicU64);
 

@@ -65,7 +65,7 @@ impl Writer {
                 let (busy, backlog) = shared;
                 let batcher = Batcher::new(connection, batch_rows, batch_time, busy, backlog);
                 let ended = batcher.run(&receiver);
-                // In this order: who is told of the end finds no open channel.
+                // In this order: whoever hears of the end finds the channel closed.
                 drop(receiver);
                 drop(alive);
                 ended
@@ -100,9 +100,9 @@ impl Writer {
     }
 
     /// Commits what was sent before, moves the WAL into the main file and
-    /// ends the thread. Handles that live on get an error when used.
+    /// ends the thread. Handles that are used later get an error.
     pub fn finish(self) -> Result<(), CatalogError> {
-        // Where the thread ended before, joining it gives its error.
+        // If the thread has ended already, joining it gives its error.
         self.handle.post(Message::Finish).ok();
         match self.thread.join() {
             Ok(result) => result.map_err(|error| error.at(&self.path)),
