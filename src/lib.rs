@@ -5,16 +5,17 @@
 //! (`tests/integration/house/layers.rs` checks it):
 //!
 //! ```text
-//! cli ──► scan ──► access ──► catalog, platform, hash ──► model
-//!  ├────► report ───────────────────────────────────────► model
-//!  ├────► settings ─────────────────────────────────────► model
-//!  └────► folders ──────────────────────────────────────► model
+//! cli ──► scan, answers ──► access ──► catalog, platform, hash ──► model
+//!  ├────► report ────────► folders ──────────────────────────────► model
+//!  └────► settings ──────────────────────────────────────────────► model
+//!         scan ──► pool, which uses nothing
 //! ```
 //!
 //! Nothing below [`cli`] prints or exits, only `catalog` contains SQL, and
 //! only `platform` contains `unsafe` code.
 
 pub mod access;
+pub mod answers;
 pub mod catalog;
 pub mod cli;
 pub mod folders;

@@ -28,7 +28,6 @@ use commands::unique;
 use commands::verify;
 pub(crate) use session::Context;
 use terminal::exit;
-use terminal::logging;
 
 use std::ffi::OsString;
 
@@ -43,7 +42,7 @@ use crate::settings::{Config, ConfigError, Places};
 pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     match args::help::parse(args) {
         Ok(cli) => execute(cli).unwrap_or_else(|error| exit::explain(&error)),
-        Err(error) => exit::explain_usage(&error),
+        Err(error) => args::usage_errors::explain(&error),
     }
 }
 
@@ -57,7 +56,7 @@ fn execute(cli: Cli) -> anyhow::Result<Exit> {
         command => command,
     };
     let context = Context::new(configure(&cli.global, &command)?, cli.global.quiet);
-    logging::start(&context)?;
+    session::start_logging(&context)?;
     dispatch(&context, command).map_err(|error| context.name_catalog(error))
 }
 

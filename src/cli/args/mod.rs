@@ -15,6 +15,7 @@ mod run;
 pub(crate) mod scan;
 #[cfg(test)]
 mod tests;
+pub(super) mod usage_errors;
 
 pub(crate) use answer::{AnswerArgs, OutputArgs, excluded, exclusion};
 pub(crate) use catalog::RootsCommand;

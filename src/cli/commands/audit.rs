@@ -113,7 +113,7 @@ impl Telling<'_, '_, '_> {
             found,
         ];
         // A closed pipe is reported when all is done.
-        let written = self.context.progress.suspend(|| self.answer.row(&row));
+        let written = self.context.progress.bars.suspend(|| self.answer.row(&row));
         if let (Err(error), true) = (written, self.failed.is_ok()) {
             self.failed = Err(error.into());
         }

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::report;
 use crate::catalog::{FileList, ReadOnly, RootRow, ScanRow, Verdict};
 use crate::cli::args::HistoryArgs;
+use crate::cli::session::header;
 use crate::cli::session::{Context, Form, Writing, named_place_ever};
 use crate::cli::terminal::{Exit, exit};
 use crate::model::{ScanId, ScanState, Totals};
@@ -43,7 +43,7 @@ const FILES: &[Column] = &[
 
 pub(crate) fn run(context: &Context, args: &HistoryArgs) -> anyhow::Result<Exit> {
     let catalog = context.catalog()?;
-    let header = report::header(&catalog)?;
+    let header = header(&catalog)?;
     let roots = catalog.roots()?;
     let place = match &args.path {
         Some(typed) => Some(named_place_ever(context, &catalog, typed)?),

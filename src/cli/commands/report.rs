@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use crate::access::Checker;
 use crate::catalog::{GroupFilter, GroupList, ReadOnly};
 use crate::cli::args::{ReportArgs, exclusion};
-use crate::cli::session::{Context, named_place_ever};
+use crate::cli::session::{Context, header, named_place_ever};
 use crate::cli::terminal::{Exit, atomic_file, exit, output};
-use crate::model::{CopyEntry, Group, Timestamp, Totals};
+use crate::model::{CopyEntry, Group, Totals};
 use crate::report::{Format, Header, Render, Style, renderer, text};
 use crate::scan::Notice;
 
@@ -62,15 +62,6 @@ pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
         context.note(&format!("{files} skipped (bit rot, see `{audit}`)"));
     }
     Ok(Exit::Done)
-}
-
-/// When a report is made, and which scan it reflects.
-pub(crate) fn header(catalog: &ReadOnly) -> Result<Header, crate::catalog::CatalogError> {
-    Ok(Header {
-        generated_at: Timestamp::now(),
-        as_of: catalog.as_of()?,
-        unfinished: catalog.unfinished_scans()?.len(),
-    })
 }
 
 fn filter(

@@ -7,8 +7,7 @@ use std::time::Duration;
 use anstyle::{AnsiColor, Style as Paint};
 use unicode_width::UnicodeWidthStr;
 
-use super::shown_path;
-use super::view::{View, percent, share};
+use super::view::{View, percent, share, shown_path};
 use crate::model::Stage;
 use crate::report::text::{counted, grouped, human_size, reclaimable, shorten_middle};
 

@@ -10,7 +10,6 @@ mod screen;
 mod view;
 
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -18,7 +17,6 @@ use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::cli::session::Context;
 use crate::model::escape;
 use crate::pool::Shutdown;
 use crate::report::text::{counted, human_size, timestamp};
@@ -65,12 +63,27 @@ impl Shown {
     }
 
     /// Where bars are drawn.
-    pub(crate) fn display(self) -> MultiProgress {
+    pub(crate) fn bars(self) -> MultiProgress {
         MultiProgress::with_draw_target(match self {
             Self::Bar => ProgressDrawTarget::term_like(Box::new(Screen::default())),
             _ => ProgressDrawTarget::hidden(),
         })
     }
+}
+
+/// How and where progress is shown.
+#[derive(Debug, Clone)]
+pub(crate) struct Display {
+    pub(crate) shown: Shown,
+    /// Where bars are drawn: standard error, or nowhere if progress is shown in
+    /// another way. Log lines go around them.
+    pub(crate) bars: MultiProgress,
+    /// Whether standard error gets colour.
+    pub(crate) color: bool,
+    /// Time between two lines.
+    pub(crate) interval: Duration,
+    /// Whether `-q` was typed.
+    pub(crate) quiet: bool,
 }
 
 /// Shows progress until it is dropped.
@@ -81,16 +94,16 @@ pub(crate) struct Progress {
 
 impl Progress {
     /// Starts showing progress, if it is shown at all.
-    pub(crate) fn start(context: &Context, metrics: &Arc<Metrics>, shutdown: &Shutdown) -> Self {
+    pub(crate) fn start(display: &Display, metrics: &Arc<Metrics>, shutdown: &Shutdown) -> Self {
         let mut watch = Watch::new(Arc::clone(metrics), shutdown.clone());
-        let interval = context.config.progress.interval;
-        match context.shown {
+        let interval = display.interval;
+        match display.shown {
             Shown::Nothing => Self {
                 stop: None,
                 thread: None,
             },
             Shown::Bar => {
-                let mut bar = Bar::new(&context.progress, context.color_errors());
+                let mut bar = Bar::new(&display.bars, display.color);
                 Self::every(FRAME, move |end| match end {
                     false => bar.draw(&watch.look()),
                     true => bar.0.finish_and_clear(),
@@ -151,10 +164,10 @@ impl Bar {
 }
 
 /// Shows a notice in the same format as progress.
-pub(crate) fn notify(context: &Context, notice: &Notice) {
-    let line = match (context.shown, notice) {
+pub(crate) fn notify(display: &Display, notice: &Notice) {
+    let line = match (display.shown, notice) {
         (Shown::Json, notice) => json::notice(notice),
-        _ if context.quiet => return,
+        _ if display.quiet => return,
         // It announces the progress, which is not shown.
         (Shown::Nothing, Notice::ToRead(..)) => return,
         (_, Notice::ToRead(files, bytes)) => {
@@ -166,7 +179,7 @@ pub(crate) fn notify(context: &Context, notice: &Notice) {
         }
         (_, other) => escape(&other.to_string()),
     };
-    context.progress.suspend(|| print(&line));
+    display.bars.suspend(|| print(&line));
 }
 
 /// Clears the lines before another thread ends the process. Waits only briefly,
@@ -185,11 +198,6 @@ fn print(line: &str) {
     // In one write, so that lines of other threads are not mixed in. A closed
     // standard error cannot be reported anywhere.
     io::stderr().write_all(format!("{line}\n").as_bytes()).ok();
-}
-
-/// A path for people; `None` if there is none.
-fn shown_path(path: &Path) -> Option<String> {
-    (!path.as_os_str().is_empty()).then(|| escape(path))
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! Progress for logs: one line, however long.
 
 use super::lines::{audited, clock};
-use super::shown_path;
-use super::view::{View, percent, share};
+use super::view::{View, percent, share, shown_path};
 use crate::model::Stage;
 use crate::report::text::{counted, grouped, human_size, reclaimable};
 

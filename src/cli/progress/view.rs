@@ -1,12 +1,12 @@
 //! A snapshot of a run, independent of how it is shown: counts, speed, time
 //! left, and the path being read.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::pace::{Pace, rounded};
-use crate::model::{MetricsSnapshot, Stage};
+use crate::model::{MetricsSnapshot, Stage, escape};
 use crate::pool::Shutdown;
 use crate::scan::Metrics;
 
@@ -122,6 +122,11 @@ pub(crate) fn percent((done, total): (u64, u64)) -> u64 {
 )]
 fn whole(number: f64) -> u64 {
     number as u64
+}
+
+/// A path for people; `None` if there is none.
+pub(crate) fn shown_path(path: &Path) -> Option<String> {
+    (!path.as_os_str().is_empty()).then(|| escape(path))
 }
 
 #[cfg(test)]

@@ -9,9 +9,8 @@ use super::context::Context;
 use super::paths;
 use crate::catalog::{CatalogError, ReadOnly};
 use crate::cli::args::{AnswerArgs, OutputArgs};
-use crate::cli::commands::report;
 use crate::cli::terminal::{atomic_file, exit, output};
-use crate::model::FolderId;
+use crate::model::{FolderId, Timestamp};
 use crate::report::{Answer, Column, Format, Header, Style};
 
 /// An answer being written.
@@ -101,7 +100,7 @@ impl Question {
     /// A question about the live files at and below `path`, or about all.
     pub(crate) fn about(context: &Context, path: Option<&Path>) -> anyhow::Result<Self> {
         let catalog = context.catalog()?;
-        let header = report::header(&catalog)?;
+        let header = header(&catalog)?;
         let (place, tops) = match path {
             Some(path) => {
                 let (place, tops) = named_place(context, &catalog, path)?;
@@ -168,4 +167,13 @@ fn is_known_file(catalog: &ReadOnly, place: &Path) -> Result<bool, CatalogError>
         Some(folder) => Ok(catalog.live_names(folder)?.iter().any(|live| live == name)),
         None => Ok(false),
     }
+}
+
+/// When a report is made, and which scan it reflects.
+pub(crate) fn header(catalog: &ReadOnly) -> Result<Header, CatalogError> {
+    Ok(Header {
+        generated_at: Timestamp::now(),
+        as_of: catalog.as_of()?,
+        unfinished: catalog.unfinished_scans()?.len(),
+    })
 }

@@ -5,10 +5,9 @@ use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use anstream::{AutoStream, ColorChoice};
-use indicatif::MultiProgress;
 
 use crate::catalog::{CatalogError, Exclusive, ReadOnly};
-use crate::cli::progress::Shown;
+use crate::cli::progress::{Display, Shown};
 use crate::cli::terminal::exit;
 use crate::report::Style;
 use crate::scan::ScanError;
@@ -28,11 +27,8 @@ pub(crate) struct Context {
     pub(crate) terminal: bool,
     /// Whether standard output gets colour.
     pub(crate) color: bool,
-    /// How progress is shown.
-    pub(crate) shown: Shown,
-    /// Where progress bars are drawn: standard error, or nowhere if progress is
-    /// shown in another way. Log lines go around them.
-    pub(crate) progress: MultiProgress,
+    /// How and where progress is shown.
+    pub(crate) progress: Display,
 }
 
 impl Context {
@@ -46,8 +42,13 @@ impl Context {
             quiet,
             terminal: io::stdout().is_terminal(),
             color: wants_color(config.color, AutoStream::choice(&io::stdout())),
-            shown,
-            progress: shown.display(),
+            progress: Display {
+                shown,
+                bars: shown.bars(),
+                color: wants_color(config.color, AutoStream::choice(&io::stderr())),
+                interval: config.progress.interval,
+                quiet,
+            },
             config,
         }
     }
@@ -99,11 +100,6 @@ impl Context {
     pub(crate) fn width(&self) -> Option<u16> {
         self.terminal
             .then(|| console_width().unwrap_or(DEFAULT_WIDTH))
-    }
-
-    /// Whether standard error gets colour.
-    pub(crate) fn color_errors(&self) -> bool {
-        wants_color(self.config.color, AutoStream::choice(&io::stderr()))
     }
 
     /// A command line that the user can type to do `command` on this catalog.

@@ -36,7 +36,7 @@ impl<'a> Session<'a> {
         let metrics = Arc::new(Metrics::new());
         let metrics_file =
             MetricsFile::start(&context.config.metrics, &context.config.db, &metrics)?;
-        signals::watch(&shutdown, &context.progress)?;
+        signals::watch(&shutdown, &context.progress.bars)?;
         Ok(Self {
             context,
             shutdown,
@@ -71,7 +71,7 @@ impl<'a> Session<'a> {
     }
 
     fn scan(&self, catalog: Exclusive, plan: &Plan) -> anyhow::Result<Exit> {
-        let progress = Progress::start(self.context, &self.metrics, &self.shutdown);
+        let progress = Progress::start(&self.context.progress, &self.metrics, &self.shutdown);
         let outcome = scan::run(
             catalog,
             plan,
@@ -109,7 +109,7 @@ impl<'a> Session<'a> {
 
     /// Does `work` with the progress display on.
     pub(crate) fn watch<T>(&self, work: impl FnOnce(&Shutdown, &Arc<Metrics>) -> T) -> T {
-        let _progress = Progress::start(self.context, &self.metrics, &self.shutdown);
+        let _progress = Progress::start(&self.context.progress, &self.metrics, &self.shutdown);
         work(&self.shutdown, &self.metrics)
     }
 
@@ -140,7 +140,7 @@ impl<'a> Session<'a> {
 
     /// Shows a notice on standard error, around the progress line.
     pub(crate) fn notify(&self, notice: &Notice) {
-        progress::notify(self.context, notice);
+        progress::notify(&self.context.progress, notice);
     }
 }
 

@@ -6,7 +6,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use super::{output, usage_errors as mistakes};
+use super::output;
 use crate::platform::Allocator;
 use crate::report::text::human_size;
 use crate::settings::ConfigError;
@@ -99,26 +99,6 @@ pub(crate) fn explain(error: &anyhow::Error) -> Exit {
     }
     print_line(&sentence(error));
     exit_of(error)
-}
-
-/// Prints what is wrong with the command line and how to fix it, or what clap
-/// prints: help, the version.
-pub(crate) fn explain_usage(error: &clap::Error) -> Exit {
-    if let Some(sentence) = mistakes::sentence(error) {
-        print_line(&sentence);
-        if let Some(hint) = mistakes::hint(error) {
-            writeln!(io::stderr(), "{hint}").unwrap_or_default();
-        }
-        return Exit::Usage;
-    }
-    match error.print() {
-        _ if error.use_stderr() => Exit::Usage,
-        Err(failure) if failure.kind() != io::ErrorKind::BrokenPipe => {
-            print_line(&format!("cannot write to standard output: {failure}"));
-            Exit::CouldNot
-        }
-        _ => Exit::Done,
-    }
 }
 
 fn exit_of(error: &anyhow::Error) -> Exit {

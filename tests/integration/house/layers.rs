@@ -14,11 +14,12 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "settings", "scan", "report", "access", "pool", "catalog", "platform", "folders",
-            "model",
+            "settings", "scan", "answers", "report", "access", "pool", "catalog", "platform",
+            "folders", "model",
         ],
     ),
     ("settings", &["model"]),
+    ("answers", &["access", "catalog", "platform", "model"]),
     (
         "scan",
         &["access", "pool", "catalog", "platform", "hash", "model"],

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Place;
+use super::place::Place;
 use crate::catalog::{CatalogError, Completeness, PlaceDiff, ReadOnly, RootRow};
 use crate::cli::session::Context;
 use crate::model::{AsOf, escape};

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 
 use rayon::prelude::*;
 
-use super::Place;
+use super::place::Place;
 use crate::access::{Checker, Look};
 use crate::catalog::{CatalogError, DiffFile, DiffFolder, DiffMatch, PlaceDiff, Unresolved};
 use crate::cli::session::Writing;

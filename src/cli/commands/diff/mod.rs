@@ -3,19 +3,19 @@
 
 mod caveats;
 mod compare;
+mod place;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use caveats::{Side, Standing};
 use compare::{Comparison, Tally};
+use place::Place;
 use serde::Serialize;
 
 use crate::cli::args::DiffArgs;
-use crate::cli::commands::report;
+use crate::cli::session::header;
 use crate::cli::session::{Context, Form, Writing, named_place};
 use crate::cli::terminal::Exit;
-use crate::model::FolderId;
 use crate::report::text::counted;
 use crate::report::{Column, files_and_bytes, rfc3339};
 
@@ -29,16 +29,9 @@ const COLUMNS: &[Column] = &[
     Column::hidden("reason"),
 ];
 
-/// A folder that was typed.
-struct Place {
-    letter: &'static str,
-    path: PathBuf,
-    tops: Vec<FolderId>,
-}
-
 pub(crate) fn run(context: &Context, args: &DiffArgs) -> anyhow::Result<Exit> {
     let catalog = context.catalog()?;
-    let header = report::header(&catalog)?;
+    let header = header(&catalog)?;
     let place = |letter, typed| -> anyhow::Result<Place> {
         let (path, tops) = named_place(context, &catalog, typed)?;
         Ok(Place { letter, path, tops })

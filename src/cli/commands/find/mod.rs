@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::access::Checker;
 use crate::catalog::{Lookup, ReadOnly};
 use crate::cli::args::FindArgs;
-use crate::cli::commands::report;
+use crate::cli::session::header;
 use crate::cli::session::{Context, Form, Writing};
 use crate::cli::terminal::{Exit, exit};
 use crate::model::{Algorithm, Digest};
@@ -44,7 +44,7 @@ struct Totals {
 
 pub(crate) fn run(context: &Context, args: &FindArgs) -> anyhow::Result<Exit> {
     let catalog = context.catalog()?;
-    let header = report::header(&catalog)?;
+    let header = header(&catalog)?;
     let algorithm = catalog.algorithm()?;
     let roots = catalog.roots()?;
     let wanted = wanted(args, algorithm, &catalog)?;

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 
 use crate::catalog::ReadOnly;
 use crate::cli::args::FoldersArgs;
-use crate::cli::commands::report;
+use crate::cli::session::header;
 use crate::cli::session::{Context, paths};
 use crate::cli::terminal::{Exit, atomic_file, exit, output};
 use crate::folders::{
@@ -83,7 +83,7 @@ impl Inquiry<'_> {
             }
         };
         Ok(FolderReport {
-            header: report::header(self.catalog)?,
+            header: header(self.catalog)?,
             scope: FolderScope {
                 min_size: args.min_size,
                 max_size: args.max_size,

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{RootState, RootStatus, Status, Unfinished, User};
+use crate::answers::{RootState, RootStatus, Status, Unfinished, User};
 use crate::catalog::{ScanRow, VolumeRow};
 use crate::model::{Algorithm, Timestamp};
 use crate::report::{PathJson, rfc3339, write_value};

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use super::{RootState, RootStatus, Status, User};
+use crate::answers::{RootState, RootStatus, Status, User};
 use crate::catalog::{ProgressUnit, ScanRow, StageProgress};
 use crate::cli::session::Context;
 use crate::model::{ScanState, Stage, escape};

@@ -1,16 +1,38 @@
 //! Usage errors in one sentence, with a suggestion, instead of clap's paragraph.
 
 use std::error::Error;
+use std::io::{self, Write};
 
 use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use crate::cli::args::Cli;
+use super::Cli;
+use crate::cli::terminal::{Exit, exit};
 use crate::settings::values;
+
+/// Prints what is wrong with the command line and how to fix it, or what clap
+/// prints: help, the version.
+pub(crate) fn explain(error: &clap::Error) -> Exit {
+    if let Some(sentence) = sentence(error) {
+        exit::print_line(&sentence);
+        if let Some(hint) = hint(error) {
+            writeln!(io::stderr(), "{hint}").unwrap_or_default();
+        }
+        return Exit::Usage;
+    }
+    match error.print() {
+        _ if error.use_stderr() => Exit::Usage,
+        Err(failure) if failure.kind() != io::ErrorKind::BrokenPipe => {
+            exit::print_line(&format!("cannot write to standard output: {failure}"));
+            Exit::CouldNot
+        }
+        _ => Exit::Done,
+    }
+}
 
 /// What is wrong with the command line; `None` for what clap prints itself:
 /// help, the version.
-pub(crate) fn sentence(error: &clap::Error) -> Option<String> {
+fn sentence(error: &clap::Error) -> Option<String> {
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
             let name = one(error, ContextKind::InvalidSubcommand)?;
@@ -58,7 +80,7 @@ pub(crate) fn sentence(error: &clap::Error) -> Option<String> {
 
 /// The usage of the command, and where to find its help; `None` if the sentence
 /// alone says what to do.
-pub(crate) fn hint(error: &clap::Error) -> Option<String> {
+fn hint(error: &clap::Error) -> Option<String> {
     let usage = usage_of(error)?;
     let command = command_of(&usage).join(" ");
     Some(format!("Usage: {usage} (more: {command} --help)"))

@@ -14,7 +14,7 @@ use sentences::Sentences;
 use tracing::{Level, Subscriber};
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::cli::session::Context;
+use super::context::Context;
 use crate::cli::terminal::exit;
 use crate::settings::{LogConfig, LogFormat};
 
@@ -32,9 +32,9 @@ pub(crate) fn start(context: &Context) -> anyhow::Result<()> {
         None => {
             let surroundings = Surroundings {
                 terminal: io::stderr().is_terminal(),
-                color: context.color_errors(),
+                color: context.progress.color,
             };
-            let progress = context.progress.clone();
+            let progress = context.progress.bars.clone();
             let writer = move || AroundProgress(progress.clone());
             tracing::subscriber::set_global_default(subscriber(log, surroundings, writer))
         }

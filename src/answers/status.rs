@@ -1,0 +1,173 @@
+//! What has been scanned, what is unfinished and what is offline.
+
+use std::path::PathBuf;
+
+use crate::access::online_state;
+use crate::catalog::{
+    CatalogError, Lock, ReadOnly, RootRow, ScanRow, StageProgress, VolumeRow, Wanted, own_files,
+};
+use crate::model::{Algorithm, Stage, Timestamp};
+use crate::platform::VolumeTable;
+
+/// Everything that is shown.
+pub(crate) struct Status {
+    pub(crate) now: Timestamp,
+    pub(crate) catalog: PathBuf,
+    pub(crate) bytes: u64,
+    pub(crate) algorithm: Algorithm,
+    pub(crate) roots: Vec<RootStatus>,
+    pub(crate) volumes: Vec<(VolumeRow, Timestamp)>,
+    pub(crate) unfinished: Vec<Unfinished>,
+    pub(crate) settled: Option<ScanRow>,
+    pub(crate) dead_letters: u64,
+    /// Files that an audit found corrupted.
+    pub(crate) rotten: u64,
+    pub(crate) user: User,
+}
+
+/// Who changes the catalog now.
+pub(crate) enum User {
+    Nobody,
+    Process(String),
+    /// The lock cannot be read.
+    Unknown,
+}
+
+impl User {
+    fn of(catalog: &ReadOnly) -> Self {
+        match Lock::holder(catalog.path()) {
+            Ok(None) => Self::Nobody,
+            Ok(Some(process)) => Self::Process(process),
+            Err(_) => Self::Unknown,
+        }
+    }
+}
+
+/// A scan that is running or can be resumed.
+pub(crate) struct Unfinished {
+    pub(crate) scan: ScanRow,
+    pub(crate) path: PathBuf,
+    pub(crate) share: Option<StageProgress>,
+}
+
+impl Unfinished {
+    /// Seconds since its last commit.
+    pub(crate) fn age(&self, now: Timestamp) -> u64 {
+        u64::try_from(now.0.saturating_sub(self.scan.updated.0)).unwrap_or(0)
+    }
+}
+
+pub(crate) struct RootStatus {
+    pub(crate) root: RootRow,
+    pub(crate) last_complete: Option<ScanRow>,
+    pub(crate) state: RootState,
+}
+
+/// The state of a root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum RootState {
+    Ok,
+    NeverCompleted,
+    /// Offline, and why.
+    Offline(String),
+}
+
+impl RootState {
+    pub(crate) const fn name(&self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::NeverCompleted => "never completed",
+            Self::Offline(_) => "offline",
+        }
+    }
+}
+
+impl Status {
+    pub(crate) fn of(catalog: &ReadOnly) -> Result<Self, CatalogError> {
+        let roots = catalog.roots()?;
+        let path_of = |scan: &ScanRow| {
+            let root = roots.iter().find(|root| root.id == scan.root);
+            let path = root.map_or_else(PathBuf::new, |root| root.path.clone());
+            path.components().chain(scan.subpath.components()).collect()
+        };
+        let mut shares = Shares::default();
+        let unfinished = catalog
+            .unfinished_scans()?
+            .into_iter()
+            .map(|scan| {
+                Ok(Unfinished {
+                    path: path_of(&scan),
+                    share: shares.of(catalog, &scan)?,
+                    scan,
+                })
+            })
+            .collect::<Result<_, CatalogError>>()?;
+        Ok(Self {
+            now: Timestamp::now(),
+            catalog: catalog.path().to_owned(),
+            bytes: size_of(catalog),
+            algorithm: catalog.algorithm()?,
+            unfinished,
+            volumes: catalog.volumes()?,
+            settled: catalog.last_settled_scan()?,
+            dead_letters: catalog.fault_count()?,
+            rotten: catalog.corrupted()?.len() as u64,
+            user: User::of(catalog),
+            roots: root_states(catalog, roots)?,
+        })
+    }
+}
+
+/// The shares found so far: scans that stopped together have one, and it
+/// takes a pass over the catalog.
+#[derive(Default)]
+struct Shares(Vec<(Stage, Wanted, StageProgress)>);
+
+impl Shares {
+    fn of(
+        &mut self,
+        catalog: &ReadOnly,
+        scan: &ScanRow,
+    ) -> Result<Option<StageProgress>, CatalogError> {
+        let wanted = Wanted::by(scan);
+        let is_same = |known: &&(Stage, Wanted, _)| (known.0, known.1) == (scan.stage, wanted);
+        // Listing is a scan's own.
+        let known = self.0.iter().find(is_same);
+        if let Some((.., share)) = known.filter(|_| scan.stage != Stage::List) {
+            return Ok(Some(*share));
+        }
+        let share = catalog.stage_progress(scan, &wanted)?;
+        self.0
+            .extend(share.map(|share| (scan.stage, wanted, share)));
+        Ok(share)
+    }
+}
+
+/// Bytes of the catalog and the files beside it.
+fn size_of(catalog: &ReadOnly) -> u64 {
+    own_files(catalog.path())
+        .iter()
+        .filter_map(|file| std::fs::metadata(file).ok())
+        .map(|file| file.len())
+        .sum()
+}
+
+fn root_states(catalog: &ReadOnly, roots: Vec<RootRow>) -> Result<Vec<RootStatus>, CatalogError> {
+    let volumes = VolumeTable::new();
+    roots
+        .into_iter()
+        .map(|root| {
+            let last_complete = catalog.last_complete_scan(root.id)?;
+            let state = match (online_state(&root, &volumes).err(), &last_complete) {
+                (Some(reason), _) => RootState::Offline(reason),
+                (None, None) => RootState::NeverCompleted,
+                (None, Some(_)) => RootState::Ok,
+            };
+            Ok(RootStatus {
+                root,
+                last_complete,
+                state,
+            })
+        })
+        .collect()
+}
