@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::devices::{Disks, Throttle};
-use super::list::Scope;
 use super::observe::Metrics;
 use super::read::{Probed, Sizes};
+use super::scope::Scope;
 use crate::access::{OpenRoots, Opener, volume_row};
 use crate::catalog::{CatalogError, WorkName, WriterHandle};
 use crate::model::{Algorithm, ListingOptions, ScanId, VolumeId};
@@ -54,7 +54,7 @@ pub(crate) struct Shared {
     /// The next number for a comparison.
     pub next_comparison: AtomicI64,
     /// How disks are read.
-    pub disks: Disks,
+    pub disks: Arc<Disks>,
     /// The sizes met in a first scan; `None` where the catalog knows files
     /// already, whose sizes and digests count too.
     pub sizes: Option<Sizes>,

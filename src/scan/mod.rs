@@ -11,9 +11,12 @@ mod observe;
 mod plan;
 mod read;
 mod run;
-mod summary;
+mod scope;
+mod start;
+mod worker;
 
-pub use audit::{AuditOutcome, AuditRequest, AuditVerdict, Audited, Listener, audit};
+pub use audit::{AuditOutcome, AuditRequest, Listener, audit};
+pub use engine::{AuditVerdict, Audited, Controls};
 pub use error::ScanError;
 pub(crate) use observe::LogPath;
 pub use observe::{Metrics, Notice};

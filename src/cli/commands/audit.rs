@@ -62,15 +62,14 @@ pub(crate) fn run(context: &Context, args: &AuditArgs) -> anyhow::Result<Exit> {
             totals: Totals::default(),
             failed: Ok(()),
         };
-        let outcome = session.watch(|shutdown, metrics| {
-            let limits = &context.config.limits;
+        let outcome = session.watch(|controls| {
             let mut notify = |notice| session.notify(&notice);
             let mut tell = |audited: &Audited| telling.tell(audited);
             let listener = Listener {
                 notify: &mut notify,
                 tell: &mut tell,
             };
-            scan::audit(catalog, request, limits, shutdown, metrics, listener)
+            scan::audit(catalog, request, controls, listener)
         });
         let outcome = outcome.map_err(explain)?;
         let Telling {

@@ -17,14 +17,13 @@ use crate::report::run::stats;
 use crate::report::run::summary::{self, Setting, SummaryStyle};
 use crate::report::{Format, text};
 use crate::scan;
-use crate::scan::{Metrics, Notice, Plan, ScanError};
+use crate::scan::{Controls, Metrics, Notice, Plan, ScanError};
 
 /// One command that runs the worker pool while a user watches.
 pub(crate) struct Session<'a> {
     context: &'a Context,
-    shutdown: Shutdown,
     /// Of all runs of the command.
-    metrics: Arc<Metrics>,
+    controls: Controls,
     _metrics_file: MetricsFile,
     stats: Option<Format>,
 }
@@ -32,15 +31,20 @@ pub(crate) struct Session<'a> {
 impl<'a> Session<'a> {
     /// Starts listening for signals and writing metrics.
     pub(crate) fn start(context: &'a Context) -> anyhow::Result<Self> {
-        let shutdown = Shutdown::token();
-        let metrics = Arc::new(Metrics::new());
-        let metrics_file =
-            MetricsFile::start(&context.config.metrics, &context.config.db, &metrics)?;
-        signals::watch(&shutdown, &context.progress.bars)?;
+        let controls = Controls {
+            limits: context.config.limits.clone(),
+            shutdown: Shutdown::token(),
+            metrics: Arc::new(Metrics::new()),
+        };
+        let metrics_file = MetricsFile::start(
+            &context.config.metrics,
+            &context.config.db,
+            &controls.metrics,
+        )?;
+        signals::watch(&controls.shutdown, &context.progress.bars)?;
         Ok(Self {
             context,
-            shutdown,
-            metrics,
+            controls,
             _metrics_file: metrics_file,
             stats: None,
         })
@@ -71,20 +75,15 @@ impl<'a> Session<'a> {
     }
 
     fn scan(&self, catalog: Exclusive, plan: &Plan) -> anyhow::Result<Exit> {
-        let progress = Progress::start(&self.context.progress, &self.metrics, &self.shutdown);
-        let outcome = scan::run(
-            catalog,
-            plan,
-            &self.context.config.limits,
-            &self.shutdown,
-            &self.metrics,
-            &mut |notice| self.notify(&notice),
-        );
+        let progress = self.progress();
+        let outcome = scan::run(catalog, plan, &self.controls, &mut |notice| {
+            self.notify(&notice);
+        });
         drop(progress);
         let outcome = outcome.map_err(explain)?;
         self.summarise(&outcome)?;
         if let Some(format) = self.stats {
-            let snapshot = self.metrics.snapshot();
+            let snapshot = self.controls.metrics.snapshot();
             stats::write(format, &outcome, &snapshot, &mut std::io::stderr())?;
         }
         Ok(exit_of(&outcome))
@@ -108,9 +107,16 @@ impl<'a> Session<'a> {
     }
 
     /// Does `work` with the progress display on.
-    pub(crate) fn watch<T>(&self, work: impl FnOnce(&Shutdown, &Arc<Metrics>) -> T) -> T {
-        let _progress = Progress::start(&self.context.progress, &self.metrics, &self.shutdown);
-        work(&self.shutdown, &self.metrics)
+    pub(crate) fn watch<T>(&self, work: impl FnOnce(&Controls) -> T) -> T {
+        let _progress = self.progress();
+        work(&self.controls)
+    }
+
+    fn progress(&self) -> Progress {
+        let Controls {
+            metrics, shutdown, ..
+        } = &self.controls;
+        Progress::start(&self.context.progress, metrics, shutdown)
     }
 
     /// Runs one plan after the other until one is interrupted; the worst result

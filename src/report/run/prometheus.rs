@@ -8,95 +8,42 @@ use crate::model::{KindDurations, MetricsSnapshot};
 /// The whole file. `running` is false in the last one of a command.
 pub(crate) fn render(now: &MetricsSnapshot, running: bool) -> String {
     let mut text = String::with_capacity(8 * 1024);
-    for (name, kind, help, value) in singles(now, running) {
+    let counters = now.counters().into_iter();
+    let counters = counters.map(|counter| (counter.metric, counter.help, count(counter.value)));
+    for (name, help, value) in singles(now, running).into_iter().chain(counters) {
+        let is_counter = name.ends_with("_total");
+        let kind = if is_counter { "counter" } else { "gauge" };
         head(&mut text, name, kind, help);
-        line(&mut text, format_args!("dupescan_{name} {value}"));
-    }
-    for counter in now.counters() {
-        head(&mut text, counter.metric, "counter", counter.help);
-        let (name, value) = (counter.metric, counter.value);
         line(&mut text, format_args!("dupescan_{name} {value}"));
     }
     durations(&mut text, now);
     text
 }
 
-/// What has one value and is not counted by the scan: name, type, help, value.
-fn singles(
-    now: &MetricsSnapshot,
-    running: bool,
-) -> [(&'static str, &'static str, &'static str, f64); 12] {
-    // Exact up to 2^53: petabytes.
-    let count = |number: u64| number as f64;
+/// What has one value and is not counted by the scan itself: name, help, value.
+#[rustfmt::skip] // One line each, as a table.
+fn singles(now: &MetricsSnapshot, running: bool) -> [(&'static str, &'static str, f64); 12] {
+    let is_running = f64::from(u8::from(running));
+    let elapsed = now.elapsed.as_secs_f64();
     [
-        (
-            "running",
-            "gauge",
-            "1 while the command runs, 0 once it has ended.",
-            f64::from(u8::from(running)),
-        ),
-        (
-            "elapsed_seconds",
-            "gauge",
-            "Time since the command started.",
-            now.elapsed.as_secs_f64(),
-        ),
-        ("workers", "gauge", "Worker threads.", count(now.workers)),
-        (
-            "workers_active",
-            "gauge",
-            "Worker threads that are busy right now.",
-            count(now.active),
-        ),
-        (
-            "worker_utilisation_ratio",
-            "gauge",
-            "Busy time of all workers over workers times elapsed time.",
-            now.utilisation,
-        ),
-        (
-            "queue_items",
-            "gauge",
-            "Work items waiting in the queue.",
-            count(waiting(now)),
-        ),
-        (
-            "queue_peak_items",
-            "gauge",
-            "Longest queue so far.",
-            count(now.queue_peak),
-        ),
-        (
-            "items_queued_total",
-            "counter",
-            "Work items queued.",
-            count(now.queued),
-        ),
-        (
-            "items_processed_total",
-            "counter",
-            "Work items finished.",
-            count(now.processed),
-        ),
-        (
-            "items_failed_total",
-            "counter",
-            "Work items that panicked or were given up.",
-            count(now.failed),
-        ),
-        (
-            "items_abandoned_total",
-            "counter",
-            "Work items abandoned together with their thread.",
-            count(now.abandoned),
-        ),
-        (
-            "bytes_read_total",
-            "counter",
-            "Bytes read from files.",
-            count(now.bytes_read),
-        ),
+        ("running", "1 while the command runs, 0 once it has ended.", is_running),
+        ("elapsed_seconds", "Time since the command started.", elapsed),
+        ("workers", "Worker threads.", count(now.workers)),
+        ("workers_active", "Worker threads that are busy right now.", count(now.active)),
+        ("worker_utilisation_ratio", "Busy time of all workers over workers times elapsed time.", now.utilisation),
+        ("queue_items", "Work items waiting in the queue.", count(waiting(now))),
+        ("queue_peak_items", "Longest queue so far.", count(now.queue_peak)),
+        ("items_queued_total", "Work items queued.", count(now.queued)),
+        ("items_processed_total", "Work items finished.", count(now.processed)),
+        ("items_failed_total", "Work items that panicked or were given up.", count(now.failed)),
+        ("items_abandoned_total", "Work items abandoned together with their thread.", count(now.abandoned)),
+        ("bytes_read_total", "Bytes read from files.", count(now.bytes_read)),
     ]
+}
+
+/// Exact up to 2^53: petabytes.
+fn count(number: u64) -> f64 {
+    number as f64
 }
 
 /// Counters are read one after the other, so the difference may be off by the

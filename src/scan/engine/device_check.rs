@@ -1,4 +1,4 @@
-//! Whether a device answers at all, asked at its topmost folder: what tells a
+//! Whether a device answers at all, asked at its topmost folder: this tells a
 //! few bad files at the end of a stage from a device that died there.
 
 use std::os::unix::fs::MetadataExt;
@@ -11,8 +11,7 @@ use crossbeam_channel::{bounded, select};
 use crate::model::{Fault, Step};
 use crate::pool::Shutdown;
 
-/// How long an answer is waited for; short enough for a shutdown to come
-/// while nobody looks.
+/// How long to wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// What came of asking.
@@ -26,13 +25,13 @@ pub(crate) enum Answer {
     Stopped,
 }
 
-/// Asks the device that `path` lies on. A call that hangs is left behind with
-/// its thread.
+/// Asks the device that `path` lies on. A call that hangs is abandoned with its
+/// thread.
 pub(crate) fn ask(path: &Path, shutdown: &Shutdown) -> Answer {
     let (sender, answer) = bounded(1);
     let path = path.to_owned();
     let asking = thread::Builder::new()
-        .name("trial".to_owned())
+        .name("device-check".to_owned())
         .spawn(move || sender.send(list_top(&path)).ok());
     if asking.is_err() {
         return Answer::Works;

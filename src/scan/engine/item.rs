@@ -1,13 +1,12 @@
-//! The units of work in the queue, and what a worker reports about them.
+//! The units of work: what to do, and on which files.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use crate::catalog::{AuditCopy, CatalogError, HashClass, Signature, WorkCopy, WorkName};
-use crate::model::{Fault, FileState, FolderId, ItemKind, RootId, ScanId, Timestamp, VolumeId};
-use crate::scan::audit::Audited;
-use crate::scan::list::IgnoreChain;
+use crate::catalog::{AuditCopy, HashClass, Signature, WorkCopy, WorkName};
+use crate::model::{FileState, FolderId, ItemKind, RootId, ScanId, Timestamp, VolumeId};
+use crate::scan::scope::IgnoreChain;
 
 /// One unit of work, with its history.
 #[derive(Debug, Clone)]
@@ -18,8 +17,8 @@ pub(crate) struct Work {
     pub failed: u32,
     /// When the first of them failed.
     pub first_failure: Option<Timestamp>,
-    /// Whether it tries a device that kept failing.
-    pub is_trial: bool,
+    /// Whether it checks a device that kept failing.
+    pub is_device_check: bool,
 }
 
 impl Work {
@@ -29,8 +28,22 @@ impl Work {
             item,
             failed: 0,
             first_failure: None,
-            is_trial: false,
+            is_device_check: false,
         }
+    }
+
+    /// The part that hangs as work of its own, and what is left without it. A
+    /// listing hangs at `path` when it names a part: it was reading that file.
+    pub(crate) fn split(&self, part: Option<usize>, path: &Path) -> (Self, Option<Self>) {
+        let with = |item| Self {
+            item,
+            ..self.clone()
+        };
+        let (stuck, rest) = match self.item.split_listing(part, path) {
+            Some((file, listing)) => (file, Some(listing)),
+            None => self.item.split(part),
+        };
+        (with(stuck), rest.map(with))
     }
 }
 
@@ -70,39 +83,36 @@ impl Item {
 
     /// The part that hangs as an item of its own, and what is left to do
     /// without it.
-    pub(crate) fn split(&self, part: Option<usize>) -> (Self, Option<Self>) {
-        match (self, part) {
-            (Self::Probe(copies), Some(part)) if part < copies.len() => {
-                let mut rest = copies.clone();
-                let stuck = Self::Probe(vec![rest.remove(part)]);
-                (stuck, (!rest.is_empty()).then_some(Self::Probe(rest)))
+    fn split(&self, part: Option<usize>) -> (Self, Option<Self>) {
+        let parts = part.and_then(|part| match self {
+            Self::List(_) => None,
+            Self::Probe(copies) => {
+                let (stuck, rest) = take_out(copies, part)?;
+                Some((Self::Probe(stuck), Self::Probe(rest)))
             }
-            (Self::Sift(item), Some(part)) if part < item.copies.len() => {
-                let with = |copies| SiftItem { copies, ..*item };
-                let mut rest = item.copies.clone();
-                let stuck = Self::Sift(with(vec![rest.remove(part)]));
-                let rest = (!rest.is_empty()).then(|| Self::Sift(with(rest)));
-                (stuck, rest)
+            Self::Hash(classes) => {
+                let (stuck, rest) = split_classes(classes, part)?;
+                Some((Self::Hash(vec![stuck]), Self::Hash(rest)))
             }
-            (Self::Hash(classes), Some(part)) => match split_classes(classes, part) {
-                Some((stuck, rest)) => (
-                    Self::Hash(vec![stuck]),
-                    (!rest.is_empty()).then_some(Self::Hash(rest)),
-                ),
-                None => (self.clone(), None),
-            },
-            (Self::Audit(copies), Some(part)) if part < copies.len() => {
-                let mut rest = copies.clone();
-                let stuck = Self::Audit(vec![rest.remove(part)]);
-                (stuck, (!rest.is_empty()).then_some(Self::Audit(rest)))
+            Self::Sift(item) => {
+                let with = |copies| Self::Sift(SiftItem { copies, ..*item });
+                let (stuck, rest) = take_out(&item.copies, part)?;
+                Some((with(stuck), with(rest)))
             }
-            _ => (self.clone(), None),
+            Self::Audit(copies) => {
+                let (stuck, rest) = take_out(copies, part)?;
+                Some((Self::Audit(stuck), Self::Audit(rest)))
+            }
+        });
+        match parts {
+            Some((stuck, rest)) => (stuck, Some(rest).filter(|rest| !rest.copies().is_empty())),
+            None => (self.clone(), None),
         }
     }
 
     /// For a listing that was reading a file when it came to a halt: the file
     /// as an item of its own, and the listing without reading.
-    pub(crate) fn split_listing(&self, part: Option<usize>, file: &Path) -> Option<(Self, Self)> {
+    fn split_listing(&self, part: Option<usize>, file: &Path) -> Option<(Self, Self)> {
         let (Self::List(item), Some(_), Some(name)) = (self, part, file.file_name()) else {
             return None;
         };
@@ -164,6 +174,14 @@ impl Item {
     }
 }
 
+/// One of some copies alone, and the others; `None` if there are not so many.
+fn take_out<T: Clone>(copies: &[T], part: usize) -> Option<(Vec<T>, Vec<T>)> {
+    let stuck = copies.get(part)?.clone();
+    let mut rest = copies.to_vec();
+    rest.remove(part);
+    Some((vec![stuck], rest))
+}
+
 /// One copy of some classes, counted through, as a class of its own, and what
 /// is left without it; `None` if there are not so many.
 fn split_classes(classes: &[HashClass], part: usize) -> Option<(HashClass, Vec<HashClass>)> {
@@ -193,17 +211,6 @@ pub(crate) struct SiftItem {
     pub size: u64,
     /// The copies, each with its number in the class.
     pub copies: Vec<(usize, WorkCopy)>,
-}
-
-/// What reading one copy of a large class by itself told.
-#[derive(Debug, Clone)]
-pub(crate) struct Sifted {
-    /// Its number in the class.
-    pub at: usize,
-    /// A fingerprint of its whole content.
-    pub fingerprint: u64,
-    /// Whether it changed so recently that it could change unnoticed.
-    pub racy: bool,
 }
 
 /// A folder to list.
@@ -303,46 +310,6 @@ impl Place {
             name: name.1.clone(),
         }
     }
-}
-
-/// Something in an item that failed.
-#[derive(Debug)]
-pub(crate) struct Failure {
-    /// Where.
-    pub place: Place,
-    /// The path, for the log.
-    pub path: PathBuf,
-    /// The volume it lies on.
-    pub volume: VolumeId,
-    /// What went wrong.
-    pub fault: Fault,
-    /// What to try again, if that makes sense.
-    pub again: Option<Item>,
-}
-
-/// What a worker tells the orchestrator about an item. Everything worth
-/// keeping was sent to the writer before.
-#[derive(Debug, Default)]
-pub(crate) struct ItemReport {
-    /// Subfolders to list.
-    pub subfolders: Vec<ListItem>,
-    /// What failed.
-    pub failures: Vec<Failure>,
-    /// Files that were not in the state the catalog held, or changed while
-    /// they were read.
-    pub changed: Vec<WorkName>,
-    /// Copies of a large class that were read by themselves.
-    pub sifted: Vec<Sifted>,
-    /// Names that were gone.
-    pub vanished: u64,
-    /// Folders left out because of their filesystem: path and type.
-    pub skipped: Vec<(PathBuf, String)>,
-    /// Mount points on which nothing is mounted any more.
-    pub offline: Vec<PathBuf>,
-    /// Copies that were read again, in an audit.
-    pub audited: Vec<Audited>,
-    /// The catalog failed under the worker.
-    pub fatal: Option<CatalogError>,
 }
 
 #[cfg(test)]

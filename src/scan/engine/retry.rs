@@ -1,5 +1,5 @@
 //! Work that waits for another attempt. The pause doubles with each failure
-//! and is spread a little, so that a device that comes back is not hit by
+//! and varies a little, so that a device that comes back is not hit by
 //! everything at once. No worker sleeps for it.
 
 use std::cmp::Reverse;
@@ -47,15 +47,16 @@ impl RetryQueue {
 
     /// Work that is due now.
     pub(crate) fn pop_due(&mut self) -> Option<Work> {
-        if self.next_at()? > Instant::now() {
+        if !self.next_in()?.is_zero() {
             return None;
         }
         self.waiting.pop().map(|Reverse(due)| due.work)
     }
 
-    /// When the next work is due.
-    pub(crate) fn next_at(&self) -> Option<Instant> {
-        self.waiting.peek().map(|Reverse(due)| due.at)
+    /// How long until the next work is due.
+    pub(crate) fn next_in(&self) -> Option<Duration> {
+        let Reverse(due) = self.waiting.peek()?;
+        Some(due.at.saturating_duration_since(Instant::now()))
     }
 
     /// Whether nothing waits.

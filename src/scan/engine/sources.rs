@@ -1,15 +1,14 @@
-//! Where the work of the first stages comes from: folders to list, files to
-//! probe. Classes to read come from `hash_source`.
+//! Where work comes from, and the sources of the first stages: folders to list
+//! and files to probe.
 
 use std::collections::VecDeque;
 use std::os::unix::ffi::OsStrExt;
 
-use super::Source;
-use super::item::{Item, ItemReport, ListItem, Origin};
+use super::item::{Item, ListItem, Origin};
+use super::report::ItemResult;
 use crate::catalog::{Candidates, ReadOnly, WorkCopy, WriterHandle};
 use crate::model::{FolderId, RootId, ScanId, VolumeId};
 use crate::scan::error::ScanError;
-use crate::scan::plan::RootPlan;
 
 /// Folders kept in memory; further ones are found again in the catalog.
 const FRONTIER: usize = 10_000;
@@ -24,6 +23,29 @@ const IN_ORDER: usize = FRONTIER / 2;
 /// Files in one probe item.
 const PROBE_BATCH: usize = 64;
 
+/// Where a stage's work comes from.
+pub(crate) trait Source {
+    /// The next item that is ready now.
+    fn next(&mut self) -> Result<Option<Item>, ScanError>;
+
+    /// Takes in what a finished item found.
+    fn accept(&mut self, _found: ItemResult) {}
+
+    /// Called when nothing is queued, running or waiting: is there more?
+    fn refill(&mut self, _held: Held) -> Result<bool, ScanError> {
+        Ok(false)
+    }
+}
+
+/// What was not done because its device keeps failing.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Held {
+    /// Whether work was held since the source was last refilled.
+    pub(crate) is_new: bool,
+    /// Whether a device was given up: what it owes counts as done.
+    pub(crate) is_given_up: bool,
+}
+
 /// What a listing starts from.
 #[derive(Debug, Clone)]
 pub(crate) enum Seeds {
@@ -34,12 +56,19 @@ pub(crate) enum Seeds {
     Unfinished(Option<FolderId>),
 }
 
+/// Where a listing belongs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ListStart {
+    pub(crate) scan: ScanId,
+    pub(crate) root: RootId,
+    pub(crate) volume: VolumeId,
+    /// How deep below the root the folder lies that the user named.
+    pub(crate) start_depth: usize,
+}
+
 /// The folders of one root that are still to be listed.
 pub(crate) struct ListSource {
-    scan: ScanId,
-    root: RootId,
-    volume: VolumeId,
-    start_depth: usize,
+    start: ListStart,
     catalog: ReadOnly,
     writer: WriterHandle,
     waiting: VecDeque<ListItem>,
@@ -59,16 +88,13 @@ pub(crate) struct ListSource {
 impl ListSource {
     /// A source over one root, or a part of it.
     pub(crate) fn new(
-        plan: &RootPlan,
+        start: ListStart,
         seeds: Seeds,
         catalog: ReadOnly,
         writer: WriterHandle,
     ) -> Self {
         let mut source = Self {
-            scan: plan.scan,
-            root: plan.root,
-            volume: plan.volume,
-            start_depth: plan.start_depth,
+            start,
             catalog,
             writer,
             waiting: VecDeque::new(),
@@ -80,8 +106,8 @@ impl ListSource {
         };
         match seeds {
             Seeds::Folders(folders) => source.seeds = folders,
-            Seeds::Unfinished(start) => {
-                source.seeds = start.into_iter().collect();
+            Seeds::Unfinished(folder) => {
+                source.seeds = folder.into_iter().collect();
                 source.has_more = true;
                 source.recheck_after = Some(FolderId(0));
             }
@@ -91,11 +117,11 @@ impl ListSource {
 
     fn push_all(&mut self, folders: Vec<FolderId>, origin: &Origin) {
         let items = folders.into_iter().map(|folder| ListItem {
-            scan: self.scan,
-            root: self.root,
-            volume: self.volume,
+            scan: self.start.scan,
+            root: self.start.root,
+            volume: self.start.volume,
             folder,
-            start_depth: self.start_depth,
+            start_depth: self.start.start_depth,
             origin: origin.clone(),
             hung: None,
             is_repeated: false,
@@ -107,9 +133,8 @@ impl ListSource {
         let Some(after) = self.recheck_after else {
             return Ok(());
         };
-        let page = self
-            .catalog
-            .listed_folders(self.scan, self.root, after, PAGE)?;
+        let ListStart { scan, root, .. } = self.start;
+        let page = self.catalog.listed_folders(scan, root, after, PAGE)?;
         self.recheck_after = page.last().copied();
         self.push_all(page, &Origin::Listed);
         Ok(())
@@ -135,8 +160,11 @@ impl Source for ListSource {
         Ok(item.map(Item::List))
     }
 
-    fn accept(&mut self, report: &mut ItemReport) {
-        for item in report.subfolders.drain(..) {
+    fn accept(&mut self, found: ItemResult) {
+        let ItemResult::Subfolders(subfolders) = found else {
+            return;
+        };
+        for item in subfolders {
             if self.is_full() {
                 self.has_more = true;
                 continue;
@@ -149,11 +177,9 @@ impl Source for ListSource {
         }
     }
 
-    fn held(&mut self) {
-        self.has_more = true;
-    }
-
-    fn refill(&mut self, is_device_given_up: bool) -> Result<bool, ScanError> {
+    fn refill(&mut self, held: Held) -> Result<bool, ScanError> {
+        let ListStart { scan, root, .. } = self.start;
+        self.has_more |= held.is_new;
         // One at a time, so that the next scan finds the same paths.
         if let Some(link) = self.links.pop() {
             self.waiting.push_back(link);
@@ -162,16 +188,16 @@ impl Source for ListSource {
         // What is visited and what is pending is derived from what is committed.
         self.writer.flush()?;
         while let Some(seed) = self.seeds.pop() {
-            if self.catalog.folder(seed)?.visited_in != Some(self.scan) {
+            if self.catalog.folder(seed)?.visited_in != Some(scan) {
                 self.push_all(vec![seed], &Origin::Catalog);
                 return Ok(true);
             }
         }
         // What a failed device owes would be found pending for ever.
-        if !self.has_more || is_device_given_up {
+        if !self.has_more || held.is_given_up {
             return Ok(false);
         }
-        let pending = self.catalog.pending_folders(self.scan, self.root, PAGE)?;
+        let pending = self.catalog.pending_folders(scan, root, PAGE)?;
         self.has_more = !pending.is_empty();
         self.push_all(pending, &Origin::Catalog);
         Ok(self.has_more)

@@ -10,7 +10,6 @@ use std::path::Path;
 use super::diff::{Comparison, Diff};
 use super::entries::{Examiner, Found};
 use super::reading::{probed, remember};
-use super::scope::is_ignore_file;
 use super::subfolders::{Subfolder, Subfolders};
 use super::{Folder, Stop, Visit, fault, read_ignores, send, subfolders, visited};
 use crate::access::{Opener, is_racy, join};
@@ -23,8 +22,9 @@ use crate::model::{
 };
 use crate::platform::{Entries, RawEntry};
 use crate::pool::WorkerContext;
-use crate::scan::engine::{Failure, FromParent, ItemReport, ListItem, Origin, Place};
+use crate::scan::engine::{Failure, FromParent, ItemReport, ItemResult, ListItem, Origin, Place};
 use crate::scan::read::SampleReader;
+use crate::scan::scope::is_ignore_file;
 
 /// Entries that are worked off at once.
 const PART: usize = 10_000;
@@ -223,7 +223,7 @@ impl Folder {
         // Those of a folder that is listed again are looked at again or still
         // pending by themselves; none may be listed twice at once.
         if !matches!(item.origin, Origin::Listed) {
-            report.subfolders = self.children(item, parts.volume, &subfolders);
+            report.found = ItemResult::Subfolders(self.children(item, parts.volume, &subfolders));
         }
         if send(shared, context, report, record) {
             remember(shared, probed);

@@ -4,10 +4,10 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::Path;
 
-use super::scope::IgnoreChain;
 use crate::model::FileName;
 use crate::platform::{Dir, EntryKind, Links, OpenFile, RawEntry, Stat};
 use crate::scan::context::Shared;
+use crate::scan::scope::IgnoreChain;
 
 /// What a folder holds. Entries that are neither (links, devices) are left
 /// out: a row of their name stands for something that is gone.

@@ -5,10 +5,7 @@ mod contents;
 mod diff;
 mod entries;
 mod reading;
-mod scope;
 mod subfolders;
-
-pub(crate) use scope::{IgnoreChain, Scope};
 
 use std::ffi::OsStr;
 use std::io;
@@ -23,6 +20,7 @@ use crate::pool::WorkerContext;
 use crate::scan::context::Shared;
 use crate::scan::engine::{Failure, Item, ItemReport, ListItem, Origin, Place};
 use crate::scan::read::SampleReader;
+use crate::scan::scope::IgnoreChain;
 
 /// Larger ignore files are taken for something else.
 const IGNORE_FILE_LIMIT: usize = 1 << 20;

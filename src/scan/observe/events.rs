@@ -12,7 +12,6 @@ use base64::engine::general_purpose::STANDARD;
 use crate::catalog::ScanRow;
 use crate::model::{Fault, Findings, ScanId, Stage, VolumeId, escape};
 use crate::pool::{Abandoned, Stalled, WorkItem};
-use crate::scan::engine::StageEnd;
 use crate::scan::error::ScanError;
 
 /// A path in an event: text that no terminal obeys, and the exact bytes where
@@ -33,7 +32,7 @@ impl LogPath {
     }
 }
 
-/// Work on a root begins, or goes on.
+/// Work on a root begins or is resumed.
 pub(crate) fn scan_begin(scan: ScanId, root: &Path, mode: &str, resumed: bool) {
     let path = LogPath::new(root);
     tracing::info!(
@@ -47,7 +46,7 @@ pub(crate) fn scan_begin(scan: ScanId, root: &Path, mode: &str, resumed: bool) {
     );
 }
 
-/// Work on a root ended, well or not.
+/// Work on a root ended, successfully or not.
 pub(crate) fn scan_end(scan: &ScanRow, elapsed: Duration, error: Option<&ScanError>) {
     let counters = &scan.counters;
     tracing::info!(
@@ -83,23 +82,18 @@ pub(crate) fn stage_begin(scan: ScanId, stage: Stage, files: Option<u64>, bytes:
 }
 
 /// A stage ended.
-pub(crate) fn stage_end(
-    scan: ScanId,
-    stage: Stage,
-    elapsed: Duration,
-    end: &Result<StageEnd, ScanError>,
-) {
+pub(crate) fn stage_end(scan: ScanId, stage: Stage, elapsed: Duration, is_finished: bool) {
     tracing::info!(
         event = "stage.end",
         scan = scan.0,
         stage = stage.name(),
-        finished = matches!(end, Ok(StageEnd::Finished)),
+        finished = is_finished,
         elapsed_ms = millis(elapsed),
         "stage ended"
     );
 }
 
-/// A path failed for the moment and is tried again.
+/// A path failed with an error that may pass, and is retried.
 pub(crate) fn item_retry(path: &Path, fault: &Fault, attempts: u32) {
     let path = LogPath::new(path);
     tracing::info!(
@@ -131,7 +125,7 @@ pub(crate) fn item_failed(path: &Path, fault: &Fault, attempts: u32) {
     );
 }
 
-/// An item stands still.
+/// An item makes no progress.
 pub(crate) fn item_stall(stalled: &Stalled) {
     let path = LogPath::new(&stalled.path);
     tracing::warn!(
@@ -145,7 +139,7 @@ pub(crate) fn item_stall(stalled: &Stalled) {
     );
 }
 
-/// An item stood still for too long; so many paths became dead letters.
+/// An item made no progress for too long; this many paths became dead letters.
 pub(crate) fn item_given_up<T: WorkItem>(abandoned: &Abandoned<T>, paths: usize) {
     let path = LogPath::new(&abandoned.path);
     tracing::warn!(
@@ -160,7 +154,7 @@ pub(crate) fn item_given_up<T: WorkItem>(abandoned: &Abandoned<T>, paths: usize)
     );
 }
 
-/// The workers are gone after a request to stop.
+/// The workers have ended after a request to stop.
 pub(crate) fn shutdown_done(findings: &Findings, elapsed: Duration) {
     tracing::info!(
         event = "shutdown.done",
@@ -188,7 +182,7 @@ pub(crate) fn breaker_open(volume: VolumeId, path: &Path, fault: &Fault) {
     );
 }
 
-/// The trial worked.
+/// The device check worked.
 pub(crate) fn breaker_close(volume: VolumeId) {
     tracing::info!(
         event = "breaker.close",
@@ -197,7 +191,7 @@ pub(crate) fn breaker_close(volume: VolumeId) {
     );
 }
 
-/// The trial failed.
+/// The device check failed.
 pub(crate) fn breaker_give_up(volume: VolumeId, path: &Path, fault: &Fault) {
     let path = LogPath::new(path);
     tracing::error!(

@@ -1,4 +1,4 @@
-//! What the user should know before or while a scan runs. Shown by `cli`.
+//! What the user should know before or while a scan runs. `cli` shows it.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,28 +8,29 @@ use crate::model::{Algorithm, ScanId, Timestamp, meant_below};
 /// Something the user should know before or while a scan runs.
 #[derive(Debug, Clone)]
 pub enum Notice {
-    /// An unfinished scan goes on.
+    /// An unfinished scan is resumed.
     Resumed(ScanId, PathBuf),
-    /// An unfinished scan is not gone on with.
-    Afresh(ScanId, PathBuf, &'static str),
+    /// An unfinished scan is not resumed, and why.
+    StartedOver(ScanId, PathBuf, &'static str),
     /// Roots inside a new root became part of it.
     Absorbed(PathBuf, PathBuf),
-    /// Digests made with another algorithm are redone.
+    /// Digests made with another algorithm are computed again.
     AlgorithmChanged(Algorithm, Algorithm, u64),
-    /// Files that an audit found rotten are taken as they are now, below this path.
-    RotAccepted(PathBuf, u64),
-    /// A glob begins with the path of the root, below which it is matched; what it
-    /// was meant to be.
+    /// Files that an audit found corrupted are accepted as they are now, below
+    /// this path.
+    CorruptionAccepted(PathBuf, u64),
+    /// A glob begins with the path of the root, although it is matched below it;
+    /// what was meant.
     WholePathGlob(PathBuf, String, String),
-    /// A folder is left out because of its filesystem.
+    /// A folder is skipped because of its filesystem.
     Skipped(PathBuf, String),
     /// Another root of the catalog cannot be read now.
     PartnerOffline(PathBuf, String),
     /// A root that is to be audited cannot be read now.
     AuditOffline(PathBuf, String),
-    /// An audit that was started then and stopped goes on.
+    /// An interrupted audit that was started then is resumed.
     AuditResumed(Timestamp),
-    /// So much will be read whole: files and bytes.
+    /// How much will be read completely: files and bytes.
     ToRead(u64, u64),
 }
 
@@ -52,7 +53,7 @@ impl fmt::Display for Notice {
             Self::Resumed(scan, path) => {
                 write!(f, "resuming scan {scan} of {}", path.display())
             }
-            Self::Afresh(scan, path, why) => write!(
+            Self::StartedOver(scan, path, why) => write!(
                 f,
                 "listing {} again instead of resuming scan {scan} ({why}); stored hashes are kept",
                 path.display()
@@ -69,12 +70,12 @@ impl fmt::Display for Notice {
                     "changing from {from} to {to}: {stale} hashes will be recomputed"
                 )
             }
-            Self::RotAccepted(path, 1) => write!(
+            Self::CorruptionAccepted(path, 1) => write!(
                 f,
                 "1 corrupted file in {} accepted as it is now, because of --rehash",
                 path.display()
             ),
-            Self::RotAccepted(path, files) => write!(
+            Self::CorruptionAccepted(path, files) => write!(
                 f,
                 "{files} corrupted files in {} accepted as they are now, because of --rehash",
                 path.display()

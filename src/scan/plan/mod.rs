@@ -17,8 +17,8 @@ use crate::model::{
 use crate::platform::VolumeTable;
 use crate::scan::engine::Seeds;
 use crate::scan::error::ScanError;
-use crate::scan::list::Scope;
 use crate::scan::observe::Notice;
+use crate::scan::scope::Scope;
 use presence::{Refused, examine, locate, outermost, resolve};
 
 /// An unfinished scan older than this is listed afresh.
@@ -373,7 +373,7 @@ impl Start<'_> {
                 scan.id
             }
             Some((scan, Some(why))) => {
-                notify(Notice::Afresh(scan.id, self.path.to_owned(), why));
+                notify(Notice::StartedOver(scan.id, self.path.to_owned(), why));
                 catalog.supersede_scan(scan.id)?;
                 self.begin(catalog, request, notify)?
             }
@@ -397,7 +397,7 @@ impl Start<'_> {
         if request.options.rehash {
             let rotten = catalog.distrust(self.placement.start)?;
             if rotten > 0 {
-                notify(Notice::RotAccepted(self.path.to_owned(), rotten));
+                notify(Notice::CorruptionAccepted(self.path.to_owned(), rotten));
             }
         }
         Ok(catalog.begin_scan(&NewScan {

@@ -10,7 +10,7 @@ use crate::catalog::{Candidates, FileOutcome, HashClass, Record, WorkCopy};
 use crate::hash::Hasher;
 use crate::model::Limits;
 use crate::scan::context::Shared;
-use crate::scan::engine::{Item, ItemReport, SiftItem, Sifted, Source};
+use crate::scan::engine::{Held, Item, ItemResult, SiftItem, Sifted, Source};
 use crate::scan::error::ScanError;
 use crate::scan::observe::Metrics;
 
@@ -218,15 +218,15 @@ impl Source for HashSource {
         Ok(Some(Item::Hash(classes)))
     }
 
-    fn accept(&mut self, report: &mut ItemReport) {
-        if let Some(sifting) = &mut self.sifting {
-            sifting.take_in(&mut report.sifted);
+    fn accept(&mut self, found: ItemResult) {
+        if let (Some(sifting), ItemResult::Sifted(mut sifted)) = (&mut self.sifting, found) {
+            sifting.take_in(&mut sifted);
         }
     }
 
     /// Copies that failed or changed never report: a sifting is over when
     /// nothing is under way.
-    fn refill(&mut self, _is_device_given_up: bool) -> Result<bool, ScanError> {
+    fn refill(&mut self, _: Held) -> Result<bool, ScanError> {
         Ok(self.sifting.as_mut().is_some_and(Sifting::give_up_waiting))
     }
 }

@@ -1,6 +1,7 @@
 //! Reading files: which could be duplicates, their probes, and the comparison
 //! of those that still agree.
 
+mod audit;
 mod compare;
 mod hash_source;
 mod probe;
@@ -10,9 +11,10 @@ mod samples;
 mod sift;
 mod sizes;
 
+pub(crate) use audit::audit_batch;
 pub(crate) use compare::{Buffers, hash_classes};
 pub(crate) use hash_source::{Classes, HashSource};
-pub(crate) use probe::{Opened, open_in_state, probe_batch, push_failure};
+pub(crate) use probe::probe_batch;
 pub(crate) use probed::Probed;
 pub(crate) use sampler::{Sampler, probed_copies};
 pub(crate) use samples::SampleReader;

@@ -55,7 +55,7 @@ pub(crate) fn sift_batch(
             size: item.size,
         };
         match reader.fingerprint(&mut buffer, &mut bytes_read) {
-            Ok(Some(fingerprint)) => report.sifted.push(Sifted {
+            Ok(Some(fingerprint)) => report.push_sifted(Sifted {
                 at: *at,
                 fingerprint,
                 racy,

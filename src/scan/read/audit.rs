@@ -3,7 +3,8 @@
 
 use std::io;
 
-use super::{AuditVerdict, Audited};
+use super::compare::Buffers;
+use super::probe::{Opened, open_in_state, push_failure};
 use crate::access::content::{digest_with, probe_of};
 use crate::access::{Opener, is_racy, is_unchanged};
 use crate::catalog::AuditCopy;
@@ -11,8 +12,7 @@ use crate::model::{Digest, Fault, Step, now_ns};
 use crate::platform::{AlignedBuffer, OpenFile};
 use crate::pool::WorkerContext;
 use crate::scan::context::Shared;
-use crate::scan::engine::{Item, ItemReport};
-use crate::scan::read::{Buffers, Opened, open_in_state, push_failure};
+use crate::scan::engine::{AuditVerdict, Audited, Item, ItemReport, ItemResult};
 
 /// Reads the copies one after the other; stops early on shutdown.
 pub(crate) fn audit_batch(
@@ -31,10 +31,12 @@ pub(crate) fn audit_batch(
         context.set_part(part);
         audit_copy(access, shared, copy, &mut buffer, context, &mut report);
     }
+    // Told apart by verdict.
+    report.changed.clear();
     buffers.give_back(buffer);
     access.release();
     if !context.settle() {
-        report.audited.clear();
+        report.found = ItemResult::Nothing;
     }
     report
 }
@@ -129,7 +131,7 @@ fn push(
 ) {
     let copy = &audited.copy;
     match access.absolute(&copy.names[0]) {
-        Ok(path) => report.audited.push(Audited {
+        Ok(path) => report.push_audited(Audited {
             path,
             expected: audited.digest,
             state: copy.state,

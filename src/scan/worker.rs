@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use super::item::{Item, ItemReport, Work};
 use crate::access::Opener;
 use crate::catalog::{CatalogError, ReadOnly};
 use crate::pool::{WorkItem, WorkerContext};
-use crate::scan::audit::audit_batch;
 use crate::scan::context::Shared;
 use crate::scan::devices::{Pace, Turn};
+use crate::scan::engine::{Item, ItemReport, Work};
 use crate::scan::list::list;
-use crate::scan::read::{Buffers, SampleReader, hash_classes, probe_batch, sift_batch};
+use crate::scan::read::{
+    Buffers, SampleReader, audit_batch, hash_classes, probe_batch, sift_batch,
+};
 
 /// What a worker thread keeps between items.
 pub(crate) struct Worker {
@@ -37,8 +38,17 @@ impl WorkItem for Work {
 }
 
 impl Worker {
+    /// Makes the workers of a run.
+    pub(crate) fn maker(
+        shared: &Arc<Shared>,
+        retries: u32,
+    ) -> impl Fn() -> Self + Send + Sync + 'static {
+        let shared = Arc::clone(shared);
+        move || Self::new(Arc::clone(&shared), retries)
+    }
+
     /// A worker with a read connection of its own.
-    pub(crate) fn new(shared: Arc<Shared>, retries: u32) -> Self {
+    fn new(shared: Arc<Shared>, retries: u32) -> Self {
         let access = ReadOnly::open(&shared.catalog)
             .map(|catalog| Opener::new(catalog, Arc::clone(&shared.roots)))
             .map_err(Some);

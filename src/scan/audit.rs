@@ -2,32 +2,29 @@
 //! and making the digests of files that have none. Runs on the same pool, with
 //! the same retries, breaker and watchdog, as a scan.
 
-mod reading;
-
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-pub(crate) use reading::audit_batch;
-
 use crate::access::{OpenRoots, open_online};
 use crate::catalog::{
     AuditFinding, AuditId, AuditList, AuditNote, AuditScope, CatalogError, Exclusive, FileFilter,
-    NO_SCAN, RootRow, WorkName, Writer, WriterHandle,
+    NO_SCAN, RootRow, Writer, WriterHandle,
 };
 use crate::model::{
-    Algorithm, Digest, FileState, Findings, FolderId, IoMode, Limits, ListingOptions, Probe,
-    ScanOptions, Timestamp, now_ns,
+    Algorithm, Findings, FolderId, IoMode, Limits, ListingOptions, ScanOptions, Timestamp, now_ns,
 };
-use crate::platform::{VolumeTable, lower_priority};
-use crate::pool::Shutdown;
+use crate::platform::VolumeTable;
 use crate::scan::context::Shared;
 use crate::scan::devices::{Disks, Throttle};
-use crate::scan::engine::{Engine, Item, ItemReport, Source, StageEnd};
+use crate::scan::engine::{
+    AuditVerdict, Audited, Controls, Engine, Item, ItemResult, Source, StageEnd,
+};
 use crate::scan::error::ScanError;
-use crate::scan::list::Scope;
 use crate::scan::observe::{Metrics, Notice};
+use crate::scan::scope::Scope;
+use crate::scan::start::{be_nice, start_engine, start_writer};
 
 /// Files in one work item, unless they are large.
 const BATCH_FILES: usize = 32;
@@ -35,36 +32,6 @@ const BATCH_FILES: usize = 32;
 const BATCH_BYTES: u64 = 8 << 20;
 /// How often what was found is saved.
 const SAVE_EVERY: Duration = Duration::from_millis(250);
-
-/// What reading a file again showed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AuditVerdict {
-    /// Its content is what its digest says.
-    Sound,
-    /// It had no digest, and has one now.
-    New(Digest, Option<Probe>),
-    /// Its content differs though its metadata does not: this is its digest.
-    Rotten(Digest),
-    /// It was changed since it was scanned.
-    Changed,
-    /// It is gone.
-    Gone,
-}
-
-/// One copy that was looked at.
-#[derive(Debug)]
-pub struct Audited {
-    /// The first of its names.
-    pub path: PathBuf,
-    /// What its digest should be, where there is one.
-    pub expected: Option<Digest>,
-    /// Size and times as scanned.
-    pub state: FileState,
-    /// What came of it.
-    pub verdict: AuditVerdict,
-    pub(crate) names: Vec<WorkName>,
-    pub(crate) racy: bool,
-}
 
 /// What is to be audited.
 pub struct AuditRequest {
@@ -110,17 +77,14 @@ pub struct Listener<'a> {
 pub fn audit(
     catalog: Exclusive,
     request: AuditRequest,
-    limits: &Limits,
-    shutdown: &Shutdown,
-    metrics: &Arc<Metrics>,
+    controls: &Controls,
     listener: Listener<'_>,
 ) -> Result<AuditOutcome, ScanError> {
     let Listener { notify, tell } = listener;
+    let metrics = &controls.metrics;
     metrics.enter_audit();
-    if request.options.nice
-        && let Err(error) = lower_priority()
-    {
-        tracing::warn!("cannot lower the priority: {error}");
+    if request.options.nice {
+        be_nice();
     }
     let run = catalog.begin_audit(&request.place)?;
     if run.resumed {
@@ -134,16 +98,15 @@ pub fn audit(
     if list.copies > 0 {
         notify(Notice::ToRead(list.copies, list.bytes));
     }
-    catalog.set_durability(limits.durability)?;
     let (path, algorithm) = (catalog.path().to_owned(), catalog.reader()?.algorithm()?);
-    let writer = Writer::start(catalog, limits.batch_rows, limits.batch_time)?;
+    let writer = start_writer(catalog, controls)?;
     let shared = Arc::new(Shared {
         metrics: Arc::clone(metrics),
         ..surroundings(&writer, path, roots, algorithm, bwlimit)?
     });
-    let engine = Engine::start(&shared, writer.died().clone(), limits, shutdown, metrics)?;
+    let engine = start_engine(&shared, &writer, controls)?;
     let source = AuditSource::new(list, run.id, writer.handle(), metrics, tell);
-    work_off(engine, source, writer, limits)
+    work_off(engine, source, writer, &controls.limits)
 }
 
 /// Runs to the end or until shutdown, and saves everything found.
@@ -220,7 +183,7 @@ fn surroundings(
         volume_rows: Mutex::default(),
         visited: Mutex::default(),
         next_comparison: AtomicI64::new(now_ns()),
-        disks: Disks::new(IoMode::default()),
+        disks: Arc::new(Disks::new(IoMode::default())),
         sizes: None,
         probed: None,
     })
@@ -329,12 +292,10 @@ impl Source for AuditSource<'_> {
         Ok((!batch.is_empty()).then_some(Item::Audit(batch)))
     }
 
-    fn accept(&mut self, report: &mut ItemReport) {
-        for audited in report.audited.drain(..) {
-            self.take(audited);
+    fn accept(&mut self, found: ItemResult) {
+        if let ItemResult::Audited(all) = found {
+            all.into_iter().for_each(|audited| self.take(audited));
         }
-        // Told apart by verdict above.
-        report.changed.clear();
         if self.saved.elapsed() >= SAVE_EVERY
             && let Err(error) = self.save()
         {

@@ -1,102 +1,56 @@
 //! One run from the first folder to the summary: list, probe, hash, settle.
 
+mod summary;
+
 use std::path::PathBuf;
-use std::sync::atomic::AtomicI64;
-use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::context::Shared;
-use super::devices::{Disks, Throttle};
 use super::engine::{
-    DeferredSource, Engine, ListSource, Place, ProbeSource, Seeds, Source, StageEnd, Undone,
+    Controls, DeferredSource, Engine, ListSource, ListStart, Place, ProbeSource, Seeds, Source,
+    StageEnd, Undone,
 };
 use super::error::ScanError;
-use super::list::Scope;
-use super::observe::{Metrics, Notice, events};
-use super::plan::{Plan, open_roots};
-use super::read::{Classes, HashSource, Probed, Sizes};
-use super::summary::summarise;
+use super::observe::{Notice, events};
+use super::plan::Plan;
+use super::read::{Classes, HashSource, Probed};
+use super::start::{Started, start};
 use crate::access::join;
 use crate::catalog::{
     Candidates, CatalogError, Exclusive, FolderPaths, Pause, ReadOnly, Record, ScanRow, Selection,
-    Settled, WorkCopy, Writer, WriterHandle, own_files,
+    Settled, WorkCopy, Writer, WriterHandle,
 };
 use crate::model::{
-    Fault, Findings, Limits, Mode, Outcome, ScanCounters, ScanId, ScanOptions, ScanState, Stage,
-    Step, Summary, Timestamp, Timing, now_ns,
+    Fault, Findings, Mode, Outcome, ScanCounters, ScanId, ScanOptions, ScanState, Stage, Step,
+    Summary, Timing,
 };
-use crate::platform::{FileId, VolumeTable, give_back_memory, lower_priority, most_open_files};
-use crate::pool::Shutdown;
+use crate::platform::give_back_memory;
+use summary::summarise;
 
 /// Files that change while they are read get this many chances in one run.
 const PASSES: u32 = 3;
-/// File descriptors kept for SQLite, folders, logs and the like.
-const RESERVED_FILES: u64 = 64;
 
 /// Runs a plan to its end or until shutdown. Whatever happens, everything
 /// learned is in the catalog afterwards.
 pub fn run(
-    mut catalog: Exclusive,
+    catalog: Exclusive,
     plan: &Plan,
-    limits: &Limits,
-    shutdown: &Shutdown,
-    metrics: &Arc<Metrics>,
+    controls: &Controls,
     notify: &mut dyn FnMut(Notice),
 ) -> Result<Outcome, ScanError> {
     let began = Instant::now();
-    if plan.options.nice {
-        // Not being allowed to be polite is no reason to stop.
-        if let Err(error) = lower_priority() {
-            tracing::warn!("cannot lower the priority: {error}");
-        }
-    }
     let path = catalog.path().to_owned();
-    let scans: Vec<ScanId> = plan.roots.iter().map(|root| root.scan).collect();
-    let roots = open_roots(&mut catalog, plan, notify)?;
-    let algorithm = catalog.reader()?.algorithm()?;
-    let is_first_scan = plan.options.mode == Mode::All && !catalog.reader()?.has_files()?;
-    catalog.set_durability(limits.durability)?;
-    let writer = Writer::start(catalog, limits.batch_rows, limits.batch_time)?;
-    // SQLite keeps its other files beside what a link leads to.
-    let real_path = std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
-    let shared = Arc::new(Shared {
-        catalog: path.clone(),
-        writer: writer.handle(),
-        metrics: Arc::clone(metrics),
-        roots: Arc::new(roots),
-        scope: Scope::new(&plan.options.listing)
-            .map_err(|(glob, reason)| ScanError::BadGlob { glob, reason })?,
-        listing: plan.options.listing.clone(),
-        ignore_ctime: plan.options.ignore_ctime,
-        allow_empty: plan.allow_empty,
-        algorithm,
-        lead: *scans.iter().max().unwrap_or(&ScanId(0)),
-        throttle: plan.options.bwlimit.map(Throttle::new),
-        files_at_once: files_at_once(limits.most_workers()),
-        own_folder: real_path
-            .parent()
-            .and_then(|folder| FileId::of_path(folder).ok()),
-        own_files: own_files(&real_path)
-            .iter()
-            .filter_map(|file| FileId::of_path(file).ok())
-            .collect(),
-        volumes: VolumeTable::new(),
-        volume_rows: Mutex::default(),
-        visited: Mutex::default(),
-        next_comparison: AtomicI64::new(now_ns()),
-        disks: Disks::new(plan.options.io),
-        sizes: is_first_scan.then(|| Sizes::new(&plan.options)),
-        // With `hash_all` files that are alone in their class are read too.
-        probed: (is_first_scan && !plan.options.hash_all).then(Probed::new),
-    });
-    let engine = Engine::start(&shared, writer.died().clone(), limits, shutdown, metrics)?;
+    let Started {
+        writer,
+        shared,
+        engine,
+    } = start(catalog, plan, controls, notify)?;
     let mut run = Run {
         plan,
-        scans: scans.clone(),
-        limits,
-        shutdown,
-        metrics,
-        path: path.clone(),
+        scans: plan.roots.iter().map(|root| root.scan).collect(),
+        controls,
+        path,
         writer: writer.handle(),
         shared,
         engine,
@@ -109,41 +63,14 @@ pub fn run(
     };
     run.announce();
     let ended = run.stages();
-    let closed = run.close(&ended);
-    let finishing = Instant::now();
-    let writer_busy = writer.handle().busy();
-    writer.finish()?;
-    let writing = writer_busy + finishing.elapsed();
-    let reader = ReadOnly::open(&path)?;
-    let scans: Vec<ScanRow> = scans
-        .iter()
-        .filter_map(|scan| reader.scan(*scan).transpose())
-        .collect::<Result<_, _>>()?;
-    for scan in &scans {
-        events::scan_end(scan, began.elapsed(), ended.as_ref().err());
-    }
-    let counters = scans.iter().map(|scan| &scan.counters);
-    Ok(Outcome {
-        interrupted: ended? == StageEnd::Interrupted,
-        counters: counters.fold(ScanCounters::default(), ScanCounters::plus),
-        findings: closed.findings,
-        adopted: closed.adopted,
-        summary: closed.summary,
-        elapsed: began.elapsed(),
-        timing: Timing {
-            writer: writing,
-            ..closed.timing
-        },
-    })
+    run.close(&ended).finish(writer, began, ended)
 }
 
 /// The state of a run between its stages.
 struct Run<'a> {
     plan: &'a Plan,
     scans: Vec<ScanId>,
-    limits: &'a Limits,
-    shutdown: &'a Shutdown,
-    metrics: &'a Arc<Metrics>,
+    controls: &'a Controls,
     path: PathBuf,
     writer: WriterHandle,
     shared: Arc<Shared>,
@@ -159,7 +86,7 @@ struct Run<'a> {
 impl Run<'_> {
     /// Tells the log what is about to be done.
     fn announce(&self) {
-        self.metrics.enter(Stage::List);
+        self.controls.metrics.enter(Stage::List);
         for root in &self.plan.roots {
             let resumed = matches!(root.seeds, Some(Seeds::Unfinished(_)));
             if let Some(open) = self.shared.roots.get(&root.root) {
@@ -201,13 +128,19 @@ impl Run<'_> {
                 continue;
             };
             self.shared.forget_visits();
-            let mut source = ListSource::new(root, seeds, self.reader()?, self.writer.clone());
+            let start = ListStart {
+                scan: root.scan,
+                root: root.root,
+                volume: root.volume,
+                start_depth: root.start_depth,
+            };
+            let mut source = ListSource::new(start, seeds, self.reader()?, self.writer.clone());
             events::stage_begin(root.scan, Stage::List, None, None);
             if self.run_stage(root.scan, &mut source)? == StageEnd::Interrupted {
                 return Ok(StageEnd::Interrupted);
             }
         }
-        for (path, fstype) in self.engine.findings.skipped.clone() {
+        for (path, fstype) in self.engine.faults.findings.skipped.clone() {
             (self.notify)(Notice::Skipped(path, fstype));
         }
         Ok(StageEnd::Finished)
@@ -229,12 +162,12 @@ impl Run<'_> {
                 .adopt(self.scans.clone(), self.options().ignore_ctime)?;
         }
         for pass in 1..=PASSES {
-            self.engine.undone = Undone::default();
+            self.engine.faults.undone = Undone::default();
             if self.probe()? == StageEnd::Interrupted || self.hash()? == StageEnd::Interrupted {
                 return Ok(StageEnd::Interrupted);
             }
-            let undone = &self.engine.undone;
-            let is_back = undone.is_held && self.engine.findings.given_up.is_empty();
+            let undone = &self.engine.faults.undone;
+            let is_back = undone.is_held && self.engine.faults.findings.given_up.is_empty();
             if undone.changed.is_empty() && !is_back {
                 break;
             }
@@ -250,12 +183,12 @@ impl Run<'_> {
         let lead = self.shared.lead;
         if let Some(deferred) = self.take_deferred() {
             let files = deferred.len() as u64;
-            self.metrics.candidates.add(files);
+            self.controls.metrics.candidates.add(files);
             events::stage_begin(lead, Stage::Probe, Some(files), None);
             return self.run_stage(lead, &mut DeferredSource(deferred.into()));
         }
         let candidates = self.candidates(Candidates::to_probe)?;
-        self.metrics.candidates.add(candidates.files);
+        self.controls.metrics.candidates.add(candidates.files);
         events::stage_begin(lead, Stage::Probe, Some(candidates.files), None);
         self.run_stage(lead, &mut ProbeSource(candidates))
     }
@@ -284,7 +217,7 @@ impl Run<'_> {
             None => Classes::from(self.candidates(Candidates::to_hash)?),
         };
         if classes.files > 0 {
-            self.metrics.bytes_to_hash.add(classes.bytes);
+            self.controls.metrics.bytes_to_hash.add(classes.bytes);
             (self.notify)(Notice::ToRead(classes.files, classes.bytes));
         }
         let (lead, files) = (self.shared.lead, classes.files);
@@ -292,8 +225,8 @@ impl Run<'_> {
         let mut source = HashSource::new(
             classes,
             Arc::clone(&self.shared),
-            Arc::clone(self.metrics),
-            self.limits,
+            Arc::clone(&self.controls.metrics),
+            &self.controls.limits,
         );
         self.run_stage(lead, &mut source)
     }
@@ -303,7 +236,8 @@ impl Run<'_> {
         let began = Instant::now();
         let ended = self.engine.run_stage(source);
         self.timing.add_stage(self.stage, began.elapsed());
-        events::stage_end(scan, self.stage, began.elapsed(), &ended);
+        let is_finished = matches!(ended, Ok(StageEnd::Finished));
+        events::stage_end(scan, self.stage, began.elapsed(), is_finished);
         ended
     }
 
@@ -338,15 +272,15 @@ impl Run<'_> {
     /// Files that changed in every pass become dead letters.
     fn give_up_changing(&mut self) -> Result<(), ScanError> {
         let (reader, mut paths) = (self.reader()?, FolderPaths::default());
-        for name in std::mem::take(&mut self.engine.undone.changed) {
+        for name in std::mem::take(&mut self.engine.faults.undone.changed) {
             let fault = Fault::changed(Step::Read);
             let (root, folder) = paths.get(&reader, name.0)?;
             if let Some(root) = self.shared.roots.get(&root) {
                 let path = join(&root.path, &folder).join(&name.1);
                 events::item_failed(&path, &fault, PASSES);
             }
-            self.engine
-                .record(Place::of_name(&name), fault, PASSES, Timestamp::now())?;
+            let place = Place::of_name(&name);
+            self.engine.faults.record(place, fault, PASSES)?;
         }
         self.writer.flush()?;
         Ok(())
@@ -361,7 +295,12 @@ impl Run<'_> {
         events::stage_begin(self.shared.lead, Stage::Settle, None, None);
         let ended = self.add_up().map(|()| StageEnd::Finished);
         self.timing.add_stage(Stage::Settle, began.elapsed());
-        events::stage_end(self.shared.lead, Stage::Settle, began.elapsed(), &ended);
+        events::stage_end(
+            self.shared.lead,
+            Stage::Settle,
+            began.elapsed(),
+            ended.is_ok(),
+        );
         ended
     }
 
@@ -384,13 +323,13 @@ impl Run<'_> {
 
     /// Whether a device that was given up left a scan unfinished.
     fn is_cut_off(&self, scan: ScanId) -> bool {
-        let findings = &self.engine.findings;
+        let findings = &self.engine.faults.findings;
         let lies_on_it = |volume| {
             let mut roots = self.plan.roots.iter();
             roots.any(|root| root.scan == scan && root.volume == volume)
         };
         !findings.given_up.is_empty()
-            && (self.engine.held_scans.contains(&scan)
+            && (self.engine.faults.held_scans.contains(&scan)
                 || findings
                     .given_up
                     .iter()
@@ -410,7 +349,7 @@ impl Run<'_> {
             return Ok(());
         }
         self.stage = stage;
-        self.metrics.enter(stage);
+        self.controls.metrics.enter(stage);
         for scan in &self.scans {
             self.writer.send(Record::Stage { scan: *scan, stage })?;
         }
@@ -430,7 +369,7 @@ impl Run<'_> {
     /// A read connection whose long queries end on shutdown.
     fn reader(&self) -> Result<ReadOnly, CatalogError> {
         let mut reader = ReadOnly::open(&self.path)?;
-        let shutdown = self.shutdown.clone();
+        let shutdown = self.controls.shutdown.clone();
         reader.interrupt_when(move || shutdown.is_stopped())?;
         Ok(reader)
     }
@@ -442,11 +381,13 @@ impl Run<'_> {
             self.interrupt(&self.scans).ok();
         }
         let asked = Instant::now();
-        let findings = self.engine.stop(asked + self.limits.shutdown);
-        if self.shutdown.is_stopped() {
+        let findings = self.engine.stop(asked + self.controls.limits.shutdown);
+        if self.controls.shutdown.is_stopped() {
             events::shutdown_done(&findings, asked.elapsed());
         }
         Closed {
+            path: self.path,
+            scans: self.scans,
             findings,
             adopted: self.adopted,
             summary: self.summary,
@@ -457,15 +398,53 @@ impl Run<'_> {
 
 /// What is left of a run when its workers are gone.
 struct Closed {
+    path: PathBuf,
+    scans: Vec<ScanId>,
     findings: Findings,
     adopted: u64,
     summary: Option<Summary>,
     timing: Timing,
 }
 
-/// How many files one worker may have open at once, so that all workers stay
-/// within the limit of the process. One is always enough to make progress.
-fn files_at_once(workers: usize) -> usize {
-    let each = most_open_files().saturating_sub(RESERVED_FILES) / (workers as u64).max(1);
-    usize::try_from(each.saturating_sub(10).max(1)).unwrap_or(usize::MAX)
+impl Closed {
+    /// Waits until everything is committed, and says how the run ended.
+    fn finish(
+        mut self,
+        writer: Writer,
+        began: Instant,
+        ended: Result<StageEnd, ScanError>,
+    ) -> Result<Outcome, ScanError> {
+        self.timing.writer = finish_writer(writer)?;
+        let mut counters = ScanCounters::default();
+        for scan in self.scans()? {
+            events::scan_end(&scan, began.elapsed(), ended.as_ref().err());
+            counters = counters.plus(&scan.counters);
+        }
+        Ok(Outcome {
+            interrupted: ended? == StageEnd::Interrupted,
+            counters,
+            findings: self.findings,
+            adopted: self.adopted,
+            summary: self.summary,
+            elapsed: began.elapsed(),
+            timing: self.timing,
+        })
+    }
+
+    /// The scans as the catalog holds them now.
+    fn scans(&self) -> Result<Vec<ScanRow>, CatalogError> {
+        let reader = ReadOnly::open(&self.path)?;
+        let scans = self.scans.iter();
+        scans
+            .filter_map(|scan| reader.scan(*scan).transpose())
+            .collect()
+    }
+}
+
+/// Ends the writer; returns how long it was at work.
+fn finish_writer(writer: Writer) -> Result<Duration, CatalogError> {
+    let finishing = Instant::now();
+    let busy = writer.handle().busy();
+    writer.finish()?;
+    Ok(busy + finishing.elapsed())
 }
