@@ -2,12 +2,8 @@
 
 use std::io;
 
-use crate::model::FileState;
+use crate::model::{FileState, is_too_young};
 use crate::platform::OpenFile;
-
-/// A file changed less than this before it was read may change again without
-/// its times moving.
-const RACY_NS: i64 = 3_000_000_000;
 
 /// Whether an open file is still in the state it was opened in.
 pub(crate) fn is_unchanged(file: &OpenFile) -> io::Result<bool> {
@@ -24,7 +20,7 @@ pub(crate) fn is_racy(state: &FileState, began_ns: i64) -> bool {
         Some(_) => state.ctime_ns,
         None => state.ctime_ns.max(state.mtime_ns.min(began_ns)),
     };
-    changed > began_ns.saturating_sub(RACY_NS)
+    is_too_young(changed, began_ns)
 }
 
 #[cfg(test)]
@@ -33,6 +29,7 @@ mod tests {
     use crate::model::FileMeta;
 
     const NOW: i64 = 1_000_000_000_000;
+    const SPAN: i64 = 3_000_000_000;
 
     fn state(mtime_ns: i64, ctime_ns: i64, ino: Option<u64>) -> FileState {
         FileState {
@@ -46,8 +43,8 @@ mod tests {
     #[test]
     fn a_file_is_racy_for_three_seconds_after_its_change() {
         assert!(is_racy(&state(0, NOW, Some(1)), NOW));
-        assert!(is_racy(&state(0, NOW - RACY_NS + 1, Some(1)), NOW));
-        assert!(!is_racy(&state(0, NOW - RACY_NS, Some(1)), NOW));
+        assert!(is_racy(&state(0, NOW - SPAN + 1, Some(1)), NOW));
+        assert!(!is_racy(&state(0, NOW - SPAN, Some(1)), NOW));
         // A modification time in the future says nothing where ctime is kept,
         // and cannot be told from a fresh one where it is not.
         assert!(!is_racy(&state(NOW * 2, 0, Some(1)), NOW));
