@@ -32,7 +32,7 @@ pub(crate) fn chunks(start: u64, size: u64) -> impl Iterator<Item = (u64, usize)
 pub(crate) fn digest_with(
     file: &OpenFile,
     algorithm: Algorithm,
-    buffer: &mut AlignedBuffer,
+    buffer: &mut [u8],
     mut read: impl FnMut(&mut [u8], u64) -> io::Result<usize>,
 ) -> io::Result<Option<Digest>> {
     file.advise_sequential();

@@ -37,7 +37,7 @@ impl Hasher {
         }
     }
 
-    /// Takes in the next bytes of the content.
+    /// Hashes the next bytes of the content.
     pub fn update(&mut self, bytes: &[u8]) {
         match self {
             Self::Sha256(hasher) => Sha256Hasher::update_all(&mut [(hasher, bytes)]),
@@ -49,7 +49,7 @@ impl Hasher {
         }
     }
 
-    /// How many contents are best taken in together by [`Hasher::update_all`].
+    /// How many contents are best hashed together by [`Hasher::update_all`].
     pub fn at_once(algorithm: Algorithm) -> usize {
         match algorithm {
             Algorithm::Sha256 => sha256_at_once(),
@@ -57,8 +57,8 @@ impl Hasher {
         }
     }
 
-    /// Takes in the next bytes of several contents. SHA-256 of several at once,
-    /// where the processor can, takes little longer than of one.
+    /// Hashes the next bytes of several contents. With SHA-256, several at once
+    /// take little longer than one, where the processor has the instructions.
     pub fn update_all(pieces: &mut [(&mut Self, &[u8])]) {
         let mut together = Vec::with_capacity(pieces.len());
         for (hasher, piece) in pieces {
@@ -70,7 +70,7 @@ impl Hasher {
         Sha256Hasher::update_all(&mut together);
     }
 
-    /// The digest of everything taken in.
+    /// The digest of everything hashed.
     pub fn finish(self) -> Digest {
         match self {
             Self::Sha256(hasher) => wrap(&hasher.finish()),
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_saved_state_goes_on_where_it_was() {
+    fn a_saved_state_resumes_where_it_was() {
         let content: Vec<u8> = (0..1_000_u32).flat_map(u32::to_le_bytes).collect();
         for algorithm in Algorithm::ALL {
             let mut hasher = Hasher::new(algorithm);
@@ -215,10 +215,10 @@ mod tests {
             prop_assert_eq!(digest_all(Algorithm::Sha256, &contents), expected);
         }
 
-        /// Contents in arbitrary pieces, taken in together: digests and saved
-        /// states are those of each taken in by itself.
+        /// Contents in arbitrary pieces, hashed together: digests and saved states
+        /// are those of each hashed by itself.
         #[test]
-        fn pieces_taken_in_together_are_the_same_as_one_by_one(
+        fn pieces_hashed_together_are_the_same_as_one_by_one(
             rounds in vec(vec(0..700_usize, 20), 0..6),
             byte in any::<u8>(),
         ) {

@@ -23,7 +23,7 @@ const LENGTH_AT: usize = BLOCK - 8;
 #[derive(Clone)]
 pub struct Sha256Hasher {
     state: Sha256State,
-    /// Whole blocks taken in.
+    /// Whole blocks hashed.
     blocks: u64,
     /// The bytes after them, and how many they are: fewer than a block.
     rest: Sha256Block,
@@ -41,7 +41,7 @@ impl Sha256Hasher {
         }
     }
 
-    /// Takes in the next bytes of several contents.
+    /// Hashes the next bytes of several contents.
     pub(crate) fn update_all(pieces: &mut [(&mut Self, &[u8])]) {
         for (hasher, piece) in &mut *pieces {
             hasher.fill_rest(piece);
@@ -81,13 +81,13 @@ impl Sha256Hasher {
         self.rest_len += bytes.len();
     }
 
-    /// The digest of everything taken in.
+    /// The digest of everything hashed.
     pub(crate) fn finish(self) -> [u8; 32] {
         let ending = self.ending();
         to_bytes(compress(self.state, ending.blocks()))
     }
 
-    /// The digests of everything that several hashers took in.
+    /// The digests of several hashers.
     pub(crate) fn finish_all(hashers: &[Self]) -> Vec<[u8; 32]> {
         let endings: Vec<_> = hashers.iter().map(Self::ending).collect();
         let messages = hashers.iter().zip(&endings);

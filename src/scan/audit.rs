@@ -1,29 +1,24 @@
-//! Reading files again to see whether they are still what their digests say,
-//! and making the digests of files that have none. Runs on the same pool, with
-//! the same retries, breaker and watchdog, as a scan.
+//! Audits: reading files again to see whether they still match their digests, and
+//! making the digests of files that have none. An audit runs on the same pool,
+//! with the same retries, breaker and watchdog, as a scan.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicI64;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::access::{OpenRoots, open_online};
 use crate::catalog::{
     AuditFinding, AuditId, AuditList, AuditNote, AuditScope, CatalogError, Exclusive, FileFilter,
-    NO_SCAN, RootRow, Writer, WriterHandle,
+    RootRow, Writer, WriterHandle,
 };
-use crate::model::{
-    Algorithm, Findings, FolderId, IoMode, Limits, ListingOptions, ScanOptions, Timestamp, now_ns,
-};
-use crate::platform::VolumeTable;
-use crate::scan::context::Shared;
-use crate::scan::devices::{Disks, Throttle};
+use crate::model::{Findings, FolderId, Limits, ScanOptions, Timestamp};
+use crate::scan::context::RunContext;
+use crate::scan::devices::Throttle;
 use crate::scan::engine::{
     AuditVerdict, Audited, Controls, Engine, Item, ItemResult, Source, StageEnd,
 };
 use crate::scan::error::ScanError;
 use crate::scan::observe::{Metrics, Notice};
-use crate::scan::scope::Scope;
 use crate::scan::start::{be_nice, start_engine, start_writer};
 
 /// Files in one work item, unless they are large.
@@ -59,9 +54,9 @@ pub struct AuditOutcome {
     pub planned: (u64, u64),
     /// Copies that were dealt with.
     pub done: u64,
-    /// Files left out because they were audited before.
+    /// Files skipped because they were audited before.
     pub skipped: u64,
-    /// Files left out because their root is offline.
+    /// Files skipped because their root is offline.
     pub offline: u64,
 }
 
@@ -100,11 +95,11 @@ pub fn audit(
     }
     let (path, algorithm) = (catalog.path().to_owned(), catalog.reader()?.algorithm()?);
     let writer = start_writer(catalog, controls)?;
-    let shared = Arc::new(Shared {
-        metrics: Arc::clone(metrics),
-        ..surroundings(&writer, path, roots, algorithm, bwlimit)?
+    let context = Arc::new(RunContext {
+        throttle: bwlimit.map(Throttle::new),
+        ..RunContext::new(path, writer.handle(), metrics, roots, algorithm)
     });
-    let engine = start_engine(&shared, &writer, controls)?;
+    let engine = start_engine(&context, &writer, controls)?;
     let source = AuditSource::new(list, run.id, writer.handle(), metrics, tell);
     work_off(engine, source, writer, &controls.limits)
 }
@@ -154,41 +149,6 @@ fn collect(
     AuditList::build(catalog.reader()?, run, &scope, request.filter)
 }
 
-/// What the workers share; nothing is listed, so filters and visits are bare.
-fn surroundings(
-    writer: &Writer,
-    catalog: PathBuf,
-    roots: OpenRoots,
-    algorithm: Algorithm,
-    bwlimit: Option<u64>,
-) -> Result<Shared, ScanError> {
-    let listing = ListingOptions::default();
-    Ok(Shared {
-        catalog,
-        writer: writer.handle(),
-        metrics: Arc::default(),
-        roots: Arc::new(roots),
-        scope: Scope::new(&listing)
-            .map_err(|(glob, reason)| ScanError::BadGlob { glob, reason })?,
-        listing,
-        ignore_ctime: false,
-        allow_empty: false,
-        algorithm,
-        lead: NO_SCAN,
-        throttle: bwlimit.map(Throttle::new),
-        own_files: Vec::new(),
-        own_folder: None,
-        files_at_once: 1,
-        volumes: VolumeTable::new(),
-        volume_rows: Mutex::default(),
-        visited: Mutex::default(),
-        next_comparison: AtomicI64::new(now_ns()),
-        disks: Arc::new(Disks::new(IoMode::default())),
-        sizes: None,
-        probed: None,
-    })
-}
-
 /// Opens every root at, above or below a place that can be read; says which
 /// cannot. The empty place is everywhere.
 fn open_roots(
@@ -209,7 +169,7 @@ struct AuditSource<'a> {
     writer: WriterHandle,
     notes: Vec<AuditNote>,
     saved: Instant,
-    /// Saving failed; told with the next question for work.
+    /// Saving failed, which is told when the next work is asked for.
     failed: Option<CatalogError>,
     done: u64,
     metrics: &'a Metrics,
@@ -252,7 +212,7 @@ impl<'a> AuditSource<'a> {
     fn count(&self, audited: &Audited) {
         self.metrics.files_audited.add(1);
         match audited.verdict {
-            AuditVerdict::Rotten(_) => self.metrics.files_corrupted.add(1),
+            AuditVerdict::Corrupted(_) => self.metrics.files_corrupted.add(1),
             // Mostly seen before reading: there is nothing left to read of it.
             AuditVerdict::Changed | AuditVerdict::Gone => {
                 self.metrics.bytes_hashed.add(audited.state.size);
@@ -270,8 +230,8 @@ impl<'a> AuditSource<'a> {
             (AuditVerdict::New(digest, probe), _) => {
                 AuditFinding::Made(digest, probe, audited.racy)
             }
-            (AuditVerdict::Rotten(_), Some(expected)) => AuditFinding::Corrupted(expected),
-            (AuditVerdict::Rotten(_) | AuditVerdict::Changed | AuditVerdict::Gone, _) => {
+            (AuditVerdict::Corrupted(_), Some(expected)) => AuditFinding::Corrupted(expected),
+            (AuditVerdict::Corrupted(_) | AuditVerdict::Changed | AuditVerdict::Gone, _) => {
                 AuditFinding::Moved
             }
         };

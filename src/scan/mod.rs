@@ -6,6 +6,7 @@ mod context;
 mod devices;
 mod engine;
 mod error;
+mod first_scan;
 mod list;
 mod observe;
 mod plan;

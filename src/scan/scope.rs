@@ -1,5 +1,5 @@
-//! Which names a scan looks at. What is out of scope is left alone: it is
-//! neither read nor flagged removed.
+//! Which names a scan looks at. What is out of scope is skipped: it is neither
+//! read nor marked as deleted.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

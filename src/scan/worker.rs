@@ -5,22 +5,20 @@ use std::sync::Arc;
 use crate::access::Opener;
 use crate::catalog::{CatalogError, ReadOnly};
 use crate::pool::{WorkItem, WorkerContext};
-use crate::scan::context::Shared;
+use crate::scan::context::{ItemContext, RunContext};
 use crate::scan::devices::{Pace, Turn};
 use crate::scan::engine::{Item, ItemReport, Work};
 use crate::scan::list::list;
-use crate::scan::read::{
-    Buffers, SampleReader, audit_batch, hash_classes, probe_batch, sift_batch,
-};
+use crate::scan::read::{Buffers, Sampler, audit_batch, hash_classes, probe_batch};
 
 /// What a worker thread keeps between items.
 pub(crate) struct Worker {
-    shared: Arc<Shared>,
+    run: Arc<RunContext>,
     retries: u32,
-    access: Result<Opener, Option<CatalogError>>,
-    samples: SampleReader,
+    opener: Result<Opener, Option<CatalogError>>,
+    sampler: Sampler,
     chunks: Buffers,
-    /// How long reading chunks takes.
+    /// How long its reads take.
     pace: Pace,
 }
 
@@ -40,23 +38,23 @@ impl WorkItem for Work {
 impl Worker {
     /// Makes the workers of a run.
     pub(crate) fn maker(
-        shared: &Arc<Shared>,
+        run: &Arc<RunContext>,
         retries: u32,
     ) -> impl Fn() -> Self + Send + Sync + 'static {
-        let shared = Arc::clone(shared);
-        move || Self::new(Arc::clone(&shared), retries)
+        let run = Arc::clone(run);
+        move || Self::new(Arc::clone(&run), retries)
     }
 
     /// A worker with a read connection of its own.
-    fn new(shared: Arc<Shared>, retries: u32) -> Self {
-        let access = ReadOnly::open(&shared.catalog)
-            .map(|catalog| Opener::new(catalog, Arc::clone(&shared.roots)))
+    fn new(run: Arc<RunContext>, retries: u32) -> Self {
+        let opener = ReadOnly::open(&run.catalog)
+            .map(|catalog| Opener::new(catalog, Arc::clone(&run.roots)))
             .map_err(Some);
         Self {
-            shared,
+            run,
             retries,
-            access,
-            samples: SampleReader::new(),
+            opener,
+            sampler: Sampler::new(),
             chunks: Buffers::default(),
             pace: Pace::default(),
         }
@@ -64,8 +62,8 @@ impl Worker {
 
     /// Does one item.
     fn run(&mut self, work: &Work, context: &WorkerContext) -> ItemReport {
-        let access = match &mut self.access {
-            Ok(access) => access,
+        let opener = match &mut self.opener {
+            Ok(opener) => opener,
             Err(error) => {
                 return ItemReport {
                     fatal: Some(error.take().unwrap_or(CatalogError::WriterGone)),
@@ -76,32 +74,19 @@ impl Worker {
         panic_if_asked(work.label());
         let _turn = match &work.item {
             Item::List(_) => Turn::default(),
-            reading => self.shared.disks.turn(&reading.volumes(), context),
+            reading => self.run.disks.turn(&reading.volumes(), context),
         };
+        let mut item = ItemContext::new(&self.run, context, opener, &mut self.pace);
         match &work.item {
-            Item::List(item) => {
+            Item::List(folder) => {
                 let is_last_attempt = work.failed >= self.retries;
-                list(
-                    access,
-                    &self.shared,
-                    item,
-                    is_last_attempt,
-                    &mut self.samples,
-                    context,
-                )
+                list(&mut item, folder, is_last_attempt, &mut self.sampler);
             }
-            Item::Probe(copies) => {
-                probe_batch(access, &self.shared, copies, &mut self.samples, context)
-            }
-            Item::Hash(classes) => {
-                let (chunks, pace) = (&mut self.chunks, &mut self.pace);
-                hash_classes(access, &self.shared, classes, chunks, pace, context)
-            }
-            Item::Sift(item) => sift_batch(access, &self.shared, item, &mut self.chunks, context),
-            Item::Audit(copies) => {
-                audit_batch(access, &self.shared, copies, &mut self.chunks, context)
-            }
+            Item::Probe(copies) => probe_batch(&mut item, copies, &mut self.sampler),
+            Item::Hash(classes) => hash_classes(&mut item, classes, &mut self.chunks),
+            Item::Audit(copies) => audit_batch(&mut item, copies, &mut self.chunks),
         }
+        item.finish()
     }
 }
 

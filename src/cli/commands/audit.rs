@@ -99,7 +99,7 @@ impl Telling<'_, '_, '_> {
             return;
         };
         let found = match audited.verdict {
-            AuditVerdict::Rotten(digest) => Cell::text(digest.to_hex()),
+            AuditVerdict::Corrupted(digest) => Cell::text(digest.to_hex()),
             _ => Cell::Nothing,
         };
         let expected = audited.expected;
@@ -132,7 +132,7 @@ impl Totals {
                 self.newly_hashed_files += 1;
                 None
             }
-            AuditVerdict::Rotten(_) => {
+            AuditVerdict::Corrupted(_) => {
                 self.corrupted_files += 1;
                 self.corrupted_bytes += audited.state.size;
                 Some("corrupted")

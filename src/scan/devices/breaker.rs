@@ -1,8 +1,8 @@
 //! Devices that keep failing. After a run of device-like faults without one
-//! success, nothing more is sent to a device; one item tries it again after a
-//! pause, and if that fails too the device is given up for this run. So is one
-//! that fails less often, because little was left to do on it, and does not
-//! answer when the stage ends. What was not done stays pending in the catalog.
+//! success, nothing more is sent to a device; after a pause one item checks it,
+//! and if that fails too the device is given up for this run. So is one that
+//! fails less often, because little was left to do on it, and does not answer
+//! when the stage ends. What was not done stays pending in the catalog.
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ pub(crate) struct Breakers {
 enum State {
     /// So many faults in a row.
     Closed(u32),
-    /// Nothing is sent until the trial comes back.
+    /// Nothing is sent until the device check comes back.
     Open,
     /// Not used any more in this run.
     GivenUp,
@@ -32,11 +32,11 @@ enum State {
 pub(crate) enum Verdict {
     /// One of few: treat the path as failed.
     Path,
-    /// The breaker has just opened: keep the item as the trial.
+    /// The breaker has just opened: keep the item as the device check.
     Opened,
     /// The breaker is open: the item stays pending.
     Held,
-    /// The trial failed: the device has just been given up.
+    /// The device check failed: the device has just been given up.
     GivenUp,
 }
 
@@ -52,9 +52,9 @@ impl Breakers {
             })
     }
 
-    /// Takes in a device-like fault; `is_trial` for the item that tried an
+    /// Notes a device-like fault; `is_check` for the item that checked an
     /// open breaker.
-    pub(crate) fn failed(&mut self, device: VolumeId, is_trial: bool) -> Verdict {
+    pub(crate) fn failed(&mut self, device: VolumeId, is_check: bool) -> Verdict {
         let state = self.devices.entry(device).or_insert(State::Closed(0));
         match *state {
             State::Closed(faults) if faults + 1 < TRIP => {
@@ -65,7 +65,7 @@ impl Breakers {
                 *state = State::Open;
                 Verdict::Opened
             }
-            State::Open if is_trial => {
+            State::Open if is_check => {
                 *state = State::GivenUp;
                 Verdict::GivenUp
             }
@@ -73,15 +73,15 @@ impl Breakers {
         }
     }
 
-    /// Takes in a success. `true` when it closed an open breaker: late
+    /// Notes a success. `true` when it closed an open breaker: late
     /// results from before it opened do not.
-    pub(crate) fn succeeded(&mut self, device: VolumeId, is_trial: bool) -> bool {
+    pub(crate) fn succeeded(&mut self, device: VolumeId, is_check: bool) -> bool {
         match self.devices.get(&device) {
             Some(State::Closed(_)) => {
                 self.devices.remove(&device);
                 false
             }
-            Some(State::Open) if is_trial => {
+            Some(State::Open) if is_check => {
                 self.devices.remove(&device);
                 true
             }
@@ -95,7 +95,7 @@ impl Breakers {
         matches!(self.devices.get(&device), Some(State::Closed(_)))
     }
 
-    /// Takes in that a device does not answer at all.
+    /// Notes that a device does not answer at all.
     pub(crate) fn give_up(&mut self, device: VolumeId) {
         self.devices.insert(device, State::GivenUp);
     }
@@ -144,18 +144,18 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_that_succeeds_closes_it_again() {
+    fn a_check_that_succeeds_closes_it_again() {
         let mut breakers = tripped();
         assert!(
             !breakers.succeeded(DISK, false),
-            "a late result is no trial"
+            "a late result is no check"
         );
         assert!(breakers.succeeded(DISK, true));
         assert!(breakers.admits([DISK]));
     }
 
     #[test]
-    fn a_trial_that_fails_gives_the_device_up() {
+    fn a_check_that_fails_gives_the_device_up() {
         let mut breakers = tripped();
         assert_eq!(breakers.failed(DISK, true), Verdict::GivenUp);
         assert_eq!(breakers.failed(DISK, false), Verdict::Held);

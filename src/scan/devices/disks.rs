@@ -1,6 +1,5 @@
-//! How the disks of a run are read. A disk with a moving head is read by one
-//! worker at a time and file after file: two readers would make it seek
-//! between them.
+//! How the disks of a run are read. A rotational disk is read by one worker at a
+//! time and file after file: two readers would make it seek between them.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,9 +13,9 @@ use crate::pool::WorkerContext;
 
 /// The longest nap between two looks at a disk that is in use.
 const NAP: Duration = Duration::from_millis(2);
-/// Bytes read ahead of each file that keep a disk busy where several files are
-/// read at a time. What is read ahead of a file that turns out to differ is read
-/// in vain, and advice to the system doubles it.
+/// Bytes that the system reads ahead of each file by itself, which keep a disk
+/// busy where several files are read at a time. Advice doubles them, and what is
+/// read ahead of a file that turns out to differ is read in vain.
 const FAR_AHEAD: u64 = 512 * 1024;
 
 /// The disks met in a run, by volume.
@@ -30,35 +29,35 @@ pub(crate) struct Disks {
 
 #[derive(Debug, Default)]
 struct Disk {
-    head: Head,
+    kind: DiskKind,
     /// Whether the system reads much of a file before it is asked for.
     reads_far_ahead: bool,
-    /// Whether reads take as long as on one that turns.
+    /// Whether reads take as long as on a rotational disk.
     is_slow: AtomicBool,
     /// Whether it could answer more reads at once.
     has_room: AtomicBool,
     is_in_use: AtomicBool,
 }
 
-/// Whether a disk has a head that moves, as far as the system says. Virtual disks
-/// say so though they have none.
+/// What the system says about a disk. Virtual disks claim to be rotational though
+/// they are not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Head {
-    Said,
-    /// Or it is behind a server, which is nearly the same: the server knows better
-    /// in which order to read.
-    Denied,
+enum DiskKind {
+    Rotational,
+    /// Or behind a server, which is nearly the same: the server knows better in
+    /// which order to read.
+    SolidState,
     /// Several disks, or no block device at all.
     #[default]
     Unknown,
 }
 
-impl Head {
+impl DiskKind {
     fn of(dev: u64, is_network: bool) -> Self {
         match platform::says_it_turns(dev) {
-            _ if is_network => Self::Denied,
-            Some(true) => Self::Said,
-            Some(false) => Self::Denied,
+            _ if is_network => Self::SolidState,
+            Some(true) => Self::Rotational,
+            Some(false) => Self::SolidState,
             None => Self::Unknown,
         }
     }
@@ -90,7 +89,7 @@ impl Disks {
         self.add(
             volume,
             Disk {
-                head: Head::of(dev, is_network),
+                kind: DiskKind::of(dev, is_network),
                 reads_far_ahead: is_far_ahead(platform::read_ahead(dev)),
                 ..Disk::default()
             },
@@ -111,14 +110,15 @@ impl Disks {
         if disk.has_room.load(Ordering::Relaxed) {
             return;
         }
-        let head = match self.mode {
-            IoMode::Ssd => Head::Denied,
-            IoMode::Auto | IoMode::Hdd => disk.head,
+        let kind = match self.mode {
+            IoMode::Ssd => DiskKind::SolidState,
+            IoMode::Auto | IoMode::Hdd => disk.kind,
         };
-        // A disk that says it turns is believed only where reads take as long.
-        if head == Head::Said && pace.is_seeking() {
+        // A disk that claims to be rotational is believed only where reads take
+        // as long.
+        if kind == DiskKind::Rotational && pace.is_seeking() {
             disk.is_slow.store(true, Ordering::Relaxed);
-        } else if pace.waits() && (head == Head::Denied || pace.is_without_a_head()) {
+        } else if pace.waits() && (kind == DiskKind::SolidState || pace.is_below_seek_time()) {
             disk.has_room.store(true, Ordering::Relaxed);
             self.has_room.store(true, Ordering::Relaxed);
         }
@@ -129,7 +129,7 @@ impl Disks {
         self.has_room.load(Ordering::Relaxed)
     }
 
-    /// Whether a volume is to be read as one with a moving head.
+    /// Whether a volume is to be read as a rotational disk.
     pub(crate) fn seeks(&self, volume: VolumeId) -> bool {
         match self.mode {
             IoMode::Ssd => false,
@@ -141,8 +141,8 @@ impl Disks {
         }
     }
 
-    /// Whether the system is better not asked to read further ahead than it does
-    /// anyway.
+    /// Whether the system already reads far ahead, so that asking for more would
+    /// do harm.
     pub(crate) fn reads_far_ahead(&self, volume: VolumeId) -> bool {
         let known = self.lock();
         known.get(&volume).is_some_and(|disk| disk.reads_far_ahead)
@@ -160,7 +160,7 @@ impl Disks {
                     return turn;
                 }
                 std::thread::sleep(NAP);
-                // Waiting here is no standstill.
+                // Waiting here is not a stall.
                 context.progress(0);
             }
             turn.0.push(disk);
@@ -187,9 +187,9 @@ mod tests {
     const SOON: Duration = Duration::from_micros(300);
     const LATE: Duration = Duration::from_millis(8);
 
-    fn with(head: Head) -> Disk {
+    fn with(kind: DiskKind) -> Disk {
         Disk {
-            head,
+            kind,
             ..Disk::default()
         }
     }
@@ -205,9 +205,9 @@ mod tests {
     }
 
     /// Whether more workers are called, and whether it is read by one.
-    fn judged(mode: IoMode, head: Head, pace: &Pace) -> (bool, bool) {
+    fn judged(mode: IoMode, kind: DiskKind, pace: &Pace) -> (bool, bool) {
         let disks = Disks::new(mode);
-        disks.add(DISK, with(head));
+        disks.add(DISK, with(kind));
         disks.note_pace(pace, DISK);
         (disks.has_room(), disks.seeks(DISK))
     }
@@ -215,42 +215,51 @@ mod tests {
     #[test]
     fn more_workers_are_called_where_a_disk_answers_several() {
         let (soon, between, late) = (pace(usize::MAX), pace(5), pace(1));
-        for (head, pace, expected) in [
-            (Head::Denied, &soon, (true, false)),
-            (Head::Denied, &between, (true, false)),
+        for (kind, pace, expected) in [
+            (DiskKind::SolidState, &soon, (true, false)),
+            (DiskKind::SolidState, &between, (true, false)),
             // A server at the other end of the world has no head either.
-            (Head::Denied, &late, (true, false)),
-            (Head::Said, &soon, (true, false)),
-            (Head::Said, &between, (false, false)),
-            (Head::Said, &late, (false, true)),
-            (Head::Unknown, &soon, (true, false)),
-            (Head::Unknown, &between, (false, false)),
-            (Head::Unknown, &late, (false, false)),
+            (DiskKind::SolidState, &late, (true, false)),
+            (DiskKind::Rotational, &soon, (true, false)),
+            (DiskKind::Rotational, &between, (false, false)),
+            (DiskKind::Rotational, &late, (false, true)),
+            (DiskKind::Unknown, &soon, (true, false)),
+            (DiskKind::Unknown, &between, (false, false)),
+            (DiskKind::Unknown, &late, (false, false)),
         ] {
             assert_eq!(
-                judged(IoMode::Auto, head, pace),
+                judged(IoMode::Auto, kind, pace),
                 expected,
-                "{head:?} {pace:?}"
+                "{kind:?} {pace:?}"
             );
         }
         let mut seldom = Pace::default();
         (0..9).for_each(|_| seldom.note(SOON));
-        assert_eq!(judged(IoMode::Auto, Head::Denied, &seldom), (false, false));
+        assert_eq!(
+            judged(IoMode::Auto, DiskKind::SolidState, &seldom),
+            (false, false)
+        );
     }
 
     #[test]
     fn the_user_decides() {
         for pace in [pace(usize::MAX), pace(1)] {
-            assert_eq!(judged(IoMode::Ssd, Head::Said, &pace), (true, false));
-            assert_eq!(judged(IoMode::Hdd, Head::Denied, &pace), (false, true));
+            assert_eq!(
+                judged(IoMode::Ssd, DiskKind::Rotational, &pace),
+                (true, false)
+            );
+            assert_eq!(
+                judged(IoMode::Hdd, DiskKind::SolidState, &pace),
+                (false, true)
+            );
         }
     }
 
     #[test]
     fn a_server_says_nothing_about_a_disk() {
         let disks = Disks::new(IoMode::Auto);
-        disks.add(DISK, with(Head::Said));
-        disks.add(OTHER, with(Head::Denied));
+        disks.add(DISK, with(DiskKind::Rotational));
+        disks.add(OTHER, with(DiskKind::SolidState));
         disks.note_pace(&pace(1), OTHER);
         assert!(disks.has_room());
         disks.note_pace(&pace(1), DISK);
@@ -267,7 +276,7 @@ mod tests {
     #[test]
     fn what_is_behind_a_server_has_no_head() {
         // Device number 0:0 belongs to nothing.
-        assert_eq!(Head::of(0, true), Head::Denied);
-        assert_eq!(Head::of(0, false), Head::Unknown);
+        assert_eq!(DiskKind::of(0, true), DiskKind::SolidState);
+        assert_eq!(DiskKind::of(0, false), DiskKind::Unknown);
     }
 }

@@ -2,13 +2,16 @@
 
 use std::time::Duration;
 
+use crate::model::VolumeId;
+
 /// How many of the last reads, about thirty, took how long: microseconds from
-/// memory, a hundred and more from any disk. Measured, because what a disk calls
-/// itself says little. Counted rather than averaged: on a busy machine a read
-/// takes a hundred milliseconds now and then because its thread has to wait for
-/// a processor, and must not count as a disk.
+/// memory, a hundred and more from any disk. Measured, because what a disk says
+/// about itself is not reliable. Counted rather than averaged: on a busy machine
+/// a read takes a hundred milliseconds now and then because its thread has to
+/// wait for a processor, and must not look like a disk.
 #[derive(Debug, Default)]
 pub(crate) struct Pace {
+    volume: Option<VolumeId>,
     slow: Share,
     seeking: Share,
     /// Reads so far, and slow ones among them.
@@ -19,13 +22,24 @@ pub(crate) struct Pace {
 impl Pace {
     /// Far above a read from memory, far below one from a disk.
     const SLOW: Duration = Duration::from_micros(60);
-    /// Below what a seek and half a turn take, far above a busy solid-state or
-    /// virtual disk.
+    /// Less than a seek of a rotational disk takes, far more than a read of a busy
+    /// solid-state or virtual disk.
     const SEEK: Duration = Duration::from_millis(3);
     /// Slow reads that are no accident, and of how many reads one must have been
-    /// slow: a few files that memory has lost are no reason to call more workers.
+    /// slow: a few files that are no longer cached are no reason for more workers.
     const ENOUGH: u64 = 100;
     const ONE_IN: u64 = 64;
+
+    /// Starts over where the next reads are from another volume: those before say
+    /// nothing about it.
+    pub(crate) fn turn_to(&mut self, volume: VolumeId) {
+        if self.volume != Some(volume) {
+            *self = Self {
+                volume: Some(volume),
+                ..Self::default()
+            };
+        }
+    }
 
     /// Notes one read.
     pub(crate) fn note(&mut self, read: Duration) {
@@ -42,12 +56,12 @@ impl Pace {
         self.slow_so_far >= enough && self.is_slow()
     }
 
-    /// Faster than any head.
-    pub(crate) fn is_without_a_head(&self) -> bool {
+    /// Faster than any rotational disk.
+    pub(crate) fn is_below_seek_time(&self) -> bool {
         !self.seeking.is_above(Share::EIGHTH)
     }
 
-    /// As slow as a head that moves.
+    /// As slow as a rotational disk.
     pub(crate) fn is_seeking(&self) -> bool {
         self.seeking.is_above(2 * Share::EIGHTH)
     }
@@ -103,7 +117,7 @@ mod tests {
         for _ in 0..Pace::ENOUGH {
             pace.note(Duration::from_micros(200));
         }
-        assert!(pace.waits() && pace.is_without_a_head(), "{pace:?}");
+        assert!(pace.waits() && pace.is_below_seek_time(), "{pace:?}");
         for _ in 0..100 {
             pace.note(Duration::from_micros(3));
         }
@@ -112,7 +126,7 @@ mod tests {
         for _ in 0..100 {
             pace.note(Duration::from_millis(8));
         }
-        assert!(pace.is_seeking() && !pace.is_without_a_head());
+        assert!(pace.is_seeking() && !pace.is_below_seek_time());
         let mut warm = Pace::default();
         for _ in 0..100_000 {
             warm.note(Duration::from_micros(3));

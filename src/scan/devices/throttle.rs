@@ -27,7 +27,7 @@ impl Throttle {
     }
 
     /// Waits until `bytes` more may be read, or until shutdown. Calls `alive`
-    /// on the way: waiting here is no standstill.
+    /// on the way: waiting here is not a stall.
     pub(crate) fn take(&self, bytes: u64, shutdown: &Shutdown, alive: impl Fn()) {
         let until = self.reserve(bytes);
         while !shutdown.is_stopped() {

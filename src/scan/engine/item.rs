@@ -56,8 +56,6 @@ pub(crate) enum Item {
     Probe(Vec<WorkCopy>),
     /// Read some classes of files, each in step.
     Hash(Vec<HashClass>),
-    /// Read copies of a large class one by one, to see which may be equal.
-    Sift(SiftItem),
     /// Read a batch of files again, to see whether they are what they were.
     Audit(Vec<AuditCopy>),
 }
@@ -68,7 +66,7 @@ impl Item {
         match self {
             Self::List(_) => ItemKind::List,
             Self::Probe(_) => ItemKind::Probe,
-            Self::Hash(_) | Self::Sift(_) | Self::Audit(_) => ItemKind::Hash,
+            Self::Hash(_) | Self::Audit(_) => ItemKind::Hash,
         }
     }
 
@@ -93,11 +91,6 @@ impl Item {
             Self::Hash(classes) => {
                 let (stuck, rest) = split_classes(classes, part)?;
                 Some((Self::Hash(vec![stuck]), Self::Hash(rest)))
-            }
-            Self::Sift(item) => {
-                let with = |copies| Self::Sift(SiftItem { copies, ..*item });
-                let (stuck, rest) = take_out(&item.copies, part)?;
-                Some((with(stuck), with(rest)))
             }
             Self::Audit(copies) => {
                 let (stuck, rest) = take_out(copies, part)?;
@@ -134,7 +127,6 @@ impl Item {
             Self::List(_) => Vec::new(),
             Self::Probe(copies) => copies.iter().collect(),
             Self::Hash(classes) => classes.iter().flat_map(|class| &class.copies).collect(),
-            Self::Sift(item) => item.copies.iter().map(|(_, copy)| copy).collect(),
             Self::Audit(copies) => copies.iter().map(|audited| &audited.copy).collect(),
         }
     }
@@ -143,7 +135,7 @@ impl Item {
     pub(crate) fn volumes(&self) -> Vec<VolumeId> {
         let mut volumes: Vec<VolumeId> = match self {
             Self::List(item) => vec![item.volume],
-            Self::Probe(_) | Self::Hash(_) | Self::Sift(_) | Self::Audit(_) => {
+            Self::Probe(_) | Self::Hash(_) | Self::Audit(_) => {
                 self.copies().iter().map(|copy| copy.volume).collect()
             }
         };
@@ -156,7 +148,7 @@ impl Item {
     pub(crate) fn operations_on(&self, volume: VolumeId) -> usize {
         match self {
             Self::List(_) => 1,
-            Self::Probe(_) | Self::Hash(_) | Self::Sift(_) | Self::Audit(_) => {
+            Self::Probe(_) | Self::Hash(_) | Self::Audit(_) => {
                 let copies = self.copies().into_iter();
                 copies.filter(|copy| copy.volume == volume).count()
             }
@@ -167,7 +159,7 @@ impl Item {
     pub(crate) fn places(&self) -> Vec<Place> {
         match self {
             Self::List(item) => vec![Place::folder(item.folder)],
-            Self::Probe(_) | Self::Hash(_) | Self::Sift(_) | Self::Audit(_) => {
+            Self::Probe(_) | Self::Hash(_) | Self::Audit(_) => {
                 self.copies().into_iter().map(Place::of_copy).collect()
             }
         }
@@ -202,15 +194,6 @@ fn split_classes(classes: &[HashClass], part: usize) -> Option<(HashClass, Vec<H
     };
     rest.retain(|class| !class.copies.is_empty());
     Some((stuck, rest))
-}
-
-/// Copies of one class that are read one by one.
-#[derive(Debug, Clone)]
-pub(crate) struct SiftItem {
-    /// Their size.
-    pub size: u64,
-    /// The copies, each with its number in the class.
-    pub copies: Vec<(usize, WorkCopy)>,
 }
 
 /// A folder to list.

@@ -11,9 +11,9 @@ mod retry;
 mod sources;
 
 pub(crate) use faults::Undone;
-pub(crate) use item::{FromParent, Item, ListItem, Origin, Place, SiftItem, Work};
+pub(crate) use item::{FromParent, Item, ListItem, Origin, Place, Work};
 pub use orchestrator::Controls;
 pub(crate) use orchestrator::{Engine, Setup, StageEnd};
 pub use report::{AuditVerdict, Audited};
-pub(crate) use report::{Failure, ItemReport, ItemResult, Sifted};
-pub(crate) use sources::{DeferredSource, Held, ListSource, ListStart, ProbeSource, Seeds, Source};
+pub(crate) use report::{Failure, ItemReport, ItemResult};
+pub(crate) use sources::{DeferredSource, ListSource, ListStart, ProbeSource, Seeds, Source};

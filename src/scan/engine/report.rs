@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use super::item::{Item, ListItem, Place};
-use crate::catalog::{CatalogError, WorkName};
+use crate::catalog::{CatalogError, HashClass, WorkName};
 use crate::model::{Digest, Fault, FileState, Probe, VolumeId};
 
 /// What a worker reports about an item.
@@ -17,8 +17,6 @@ pub(crate) struct ItemReport {
     /// Files that were not in the state the catalog held, or changed while
     /// they were read.
     pub(crate) changed: Vec<WorkName>,
-    /// Names that were gone.
-    pub(crate) vanished: u64,
     /// Folders skipped because of their filesystem: path and type.
     pub(crate) skipped: Vec<(PathBuf, String)>,
     /// Mount points on which nothing is mounted any more.
@@ -35,14 +33,6 @@ impl ItemReport {
             other => *other = ItemResult::Audited(vec![audited]),
         }
     }
-
-    /// Adds a copy that was read by itself.
-    pub(crate) fn push_sifted(&mut self, sifted: Sifted) {
-        match &mut self.found {
-            ItemResult::Sifted(all) => all.push(sifted),
-            other => *other = ItemResult::Sifted(vec![sifted]),
-        }
-    }
 }
 
 /// What the source of an item asked for.
@@ -53,8 +43,8 @@ pub(crate) enum ItemResult {
     Nothing,
     /// Subfolders to list.
     Subfolders(Vec<ListItem>),
-    /// Copies of a large class that were read by themselves.
-    Sifted(Vec<Sifted>),
+    /// What remains of a class that was too large to be read in step.
+    Classes(Vec<HashClass>),
     /// Copies that were read again in an audit.
     Audited(Vec<Audited>),
 }
@@ -74,17 +64,6 @@ pub(crate) struct Failure {
     pub(crate) again: Option<Item>,
 }
 
-/// What reading one copy of a large class by itself told.
-#[derive(Debug, Clone)]
-pub(crate) struct Sifted {
-    /// Its number in the class.
-    pub(crate) at: usize,
-    /// A fingerprint of its whole content.
-    pub(crate) fingerprint: u64,
-    /// Whether it changed so recently that it could change unnoticed.
-    pub(crate) racy: bool,
-}
-
 /// What reading a file again showed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuditVerdict {
@@ -93,7 +72,7 @@ pub enum AuditVerdict {
     /// It had no digest, and has one now.
     New(Digest, Option<Probe>),
     /// Its content differs though its metadata does not: this is its digest.
-    Rotten(Digest),
+    Corrupted(Digest),
     /// It was changed since it was scanned.
     Changed,
     /// It is gone.

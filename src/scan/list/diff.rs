@@ -27,7 +27,7 @@ pub(crate) struct Diff {
 /// by one (sorted by name).
 pub(crate) struct Comparison<'a> {
     files: Peekable<IntoIter<(FileName, Stat)>>,
-    /// Rows of these names (sorted) are left alone.
+    /// Rows of these names (sorted) stay as they are.
     unsure: &'a [OsString],
     /// The device whose inode numbers identify files.
     stable_dev: Option<u64>,
@@ -74,8 +74,53 @@ impl<'a> Comparison<'a> {
     }
 
     fn add(&mut self, name: FileName, stat: &Stat, row: Option<&KnownFile<'_>>) {
-        let ino = (self.stable_dev == Some(stat.dev)).then_some(stat.meta.ino);
-        self.diff.add(name, stat, ino, row, self.ignore_ctime);
+        let meta = stat.meta;
+        let ino = (self.stable_dev == Some(stat.dev)).then_some(meta.ino);
+        let change = row.map(|row| Change::between(&row.state, &meta, ino));
+        let is_trusted = row.is_some_and(|row| !row.racy);
+        let is_removed = row.is_some_and(|row| row.removed);
+        let keeps_digest = is_trusted
+            && match change {
+                Some(Change::None) => true,
+                Some(Change::CtimeOnly) => self.ignore_ctime,
+                Some(Change::Content) | None => false,
+            };
+        self.count(meta.size, row, change);
+        let is_settled = keeps_digest && change == Some(Change::None) && !is_removed;
+        if !is_settled {
+            self.diff.changes.push(FileChange {
+                name,
+                meta,
+                ino,
+                keeps_digest,
+                replaces: row.filter(|row| !row.removed).map(|row| row.state.size),
+                returns: is_removed,
+                sample: None,
+            });
+        }
+    }
+
+    fn count(&mut self, size: u64, row: Option<&KnownFile<'_>>, change: Option<Change>) {
+        let counts = &mut self.diff.counts;
+        counts.files += 1;
+        counts.bytes += size;
+        let Some(row) = row.filter(|row| !row.removed) else {
+            counts.new_bytes += size;
+            match row {
+                None => counts.added += 1,
+                Some(_) => counts.restored += 1,
+            }
+            return;
+        };
+        match change {
+            Some(Change::CtimeOnly) if !self.ignore_ctime => {
+                counts.changed += 1;
+                counts.ctime_only += 1;
+            }
+            Some(Change::Content) => counts.changed += 1,
+            _ if !row.racy => self.diff.unchanged += 1,
+            _ => {}
+        }
     }
 }
 
@@ -98,56 +143,6 @@ impl Diff {
             .is_ok();
         if !row.removed && !is_unsure {
             self.vanished.push(row.name.to_owned());
-        }
-    }
-
-    fn add(
-        &mut self,
-        name: FileName,
-        stat: &Stat,
-        ino: Option<u64>,
-        row: Option<&KnownFile<'_>>,
-        ignore_ctime: bool,
-    ) {
-        let meta = stat.meta;
-        self.counts.files += 1;
-        self.counts.bytes += meta.size;
-        let change = row.map(|row| Change::between(&row.state, &meta, ino));
-        let is_trusted = row.is_some_and(|row| !row.racy);
-        let keeps_digest = is_trusted
-            && match change {
-                Some(Change::None) => true,
-                Some(Change::CtimeOnly) => ignore_ctime,
-                Some(Change::Content) | None => false,
-            };
-        if row.is_none_or(|row| row.removed) {
-            self.counts.new_bytes += meta.size;
-        }
-        match row {
-            None => self.counts.added += 1,
-            Some(row) if row.removed => self.counts.restored += 1,
-            Some(_) => match change {
-                Some(Change::CtimeOnly) if !ignore_ctime => {
-                    self.counts.changed += 1;
-                    self.counts.ctime_only += 1;
-                }
-                Some(Change::Content) => self.counts.changed += 1,
-                _ if is_trusted => self.unchanged += 1,
-                _ => {}
-            },
-        }
-        let is_settled =
-            keeps_digest && change == Some(Change::None) && row.is_some_and(|row| !row.removed);
-        if !is_settled {
-            self.changes.push(FileChange {
-                name,
-                meta,
-                ino,
-                keeps_digest,
-                replaces: row.filter(|row| !row.removed).map(|row| row.state.size),
-                returns: row.is_some_and(|row| row.removed),
-                sample: None,
-            });
         }
     }
 }

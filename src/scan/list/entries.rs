@@ -6,11 +6,11 @@ use std::path::Path;
 
 use crate::model::FileName;
 use crate::platform::{Dir, EntryKind, Links, OpenFile, RawEntry, Stat};
-use crate::scan::context::Shared;
+use crate::scan::context::ListingContext;
 use crate::scan::scope::IgnoreChain;
 
-/// What a folder holds. Entries that are neither (links, devices) are left
-/// out: a row of their name stands for something that is gone.
+/// What a folder holds. Entries that are neither file nor folder (links,
+/// devices) are skipped: a row of their name stands for something that is gone.
 #[derive(Default)]
 pub(crate) struct Found {
     /// Files in scope.
@@ -19,9 +19,9 @@ pub(crate) struct Found {
     pub(crate) open: Vec<OpenFile>,
     /// Folders in scope, and whether a link leads there.
     pub(crate) folders: Vec<(OsString, bool)>,
-    /// Names whose file rows are left alone: out of scope, or unreadable.
+    /// Names whose file rows stay as they are: out of scope, or unreadable.
     pub(crate) unsure_files: Vec<OsString>,
-    /// Names whose folder rows are left alone.
+    /// Names whose folder rows stay as they are.
     pub(crate) unsure_folders: Vec<OsString>,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Examiner<'a> {
     pub(crate) stable_dev: Option<u64>,
     /// How many files may be opened rather than asked about.
     pub(crate) most_open: usize,
-    pub(crate) shared: &'a Shared,
+    pub(crate) listing: &'a ListingContext,
 }
 
 impl Examiner<'_> {
@@ -91,7 +91,7 @@ impl Examiner<'_> {
     /// Whether a file is opened rather than asked about. Never the catalog, by
     /// whatever name: closing it again would drop SQLite's locks.
     fn may_open(&self, ino: u64, found: &Found) -> bool {
-        found.open.len() < self.most_open && self.shared.own_files.iter().all(|own| own.ino != ino)
+        found.open.len() < self.most_open && self.listing.own_files.iter().all(|own| own.ino != ino)
     }
 
     /// The state of an entry, or of what a link leads to, and whether it is a
@@ -106,7 +106,7 @@ impl Examiner<'_> {
         }
         match self.dir.stat_entry(name, Links::Follow) {
             Ok(target) => Ok(Some((target, true))),
-            // A link that leads nowhere is no fault of the scan's.
+            // A broken link is no fault of the scan's.
             Err(error) if leads_nowhere(&error) => Ok(None),
             Err(error) => Err(error),
         }
@@ -120,14 +120,14 @@ impl Examiner<'_> {
         }
     }
 
-    /// Takes a file in; `false` when it is left out.
+    /// Takes a file in; `false` when it is skipped.
     fn add_file(&self, name: FileName, stat: Stat, is_link: bool, found: &mut Found) -> bool {
         // A single file mounted over another says nothing about this folder.
         let is_mounted_over = !is_link && stat.mount != self.folder.mount;
         // Without an inode to know it by, a file that a link leads to would
         // count as a copy of itself.
         let is_unknown = is_link && self.stable_dev != Some(stat.dev);
-        if self.shared.own_files.contains(&stat.id()) || is_mounted_over || is_unknown {
+        if self.listing.own_files.contains(&stat.id()) || is_mounted_over || is_unknown {
             return false;
         }
         let is_admitted = self.admits(&name, false);
@@ -140,11 +140,11 @@ impl Examiner<'_> {
     }
 
     fn follows(&self) -> bool {
-        self.shared.listing.follow_links
+        self.listing.options.follow_links
     }
 
     fn admits(&self, name: &OsStr, is_folder: bool) -> bool {
-        let scope = &self.shared.scope;
+        let scope = &self.listing.scope;
         if scope.admits_all() {
             return true;
         }

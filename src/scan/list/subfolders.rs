@@ -32,40 +32,40 @@ pub(crate) struct Subfolders {
     pub(crate) unplugged: Vec<OsString>,
 }
 
-/// Pairs what was found (sorted by name, with whether a link leads there)
-/// with the rows (sorted by name). Rows named in `unsure` are left alone.
-pub(crate) fn pair(
-    found: &[(OsString, bool)],
-    unsure: &[OsString],
-    known: Vec<KnownFolder>,
-    allow_empty: bool,
-    allocate: impl Fn() -> FolderId,
-) -> Subfolders {
-    let mut result = Subfolders::default();
-    let mut known = known.into_iter().peekable();
-    for (name, is_link) in found {
-        while let Some(row) = known.next_if(|row| row.name.as_bytes() < name.as_bytes()) {
+impl Subfolders {
+    /// Pairs what was found (sorted by name, with whether a link leads there)
+    /// with the rows (sorted by name). Rows named in `unsure` stay as they are.
+    pub(crate) fn pair(
+        found: &[(OsString, bool)],
+        unsure: &[OsString],
+        known: Vec<KnownFolder>,
+        allow_empty: bool,
+        allocate: impl Fn() -> FolderId,
+    ) -> Self {
+        let mut result = Self::default();
+        let mut known = known.into_iter().peekable();
+        for (name, is_link) in found {
+            while let Some(row) = known.next_if(|row| row.name.as_bytes() < name.as_bytes()) {
+                result.pass_over(row, unsure, allow_empty);
+            }
+            let row = known.next_if(|row| row.name == *name);
+            result.all.push(Subfolder {
+                id: row.as_ref().map_or_else(&allocate, |row| row.id),
+                name: name.clone(),
+                is_link: *is_link,
+                is_new: row.is_none(),
+                returned: row.as_ref().is_some_and(|row| row.removed),
+                was_mount_point: row.as_ref().is_some_and(|row| row.mount_point),
+                has_subfolders: row.as_ref().is_some_and(|row| row.has_subfolders),
+                signature: row.and_then(|row| row.signature),
+            });
+        }
+        for row in known {
             result.pass_over(row, unsure, allow_empty);
         }
-        let row = known.next_if(|row| row.name == *name);
-        result.all.push(Subfolder {
-            id: row.as_ref().map_or_else(&allocate, |row| row.id),
-            name: name.clone(),
-            is_link: *is_link,
-            is_new: row.is_none(),
-            returned: row.as_ref().is_some_and(|row| row.removed),
-            was_mount_point: row.as_ref().is_some_and(|row| row.mount_point),
-            has_subfolders: row.as_ref().is_some_and(|row| row.has_subfolders),
-            signature: row.and_then(|row| row.signature),
-        });
+        result
     }
-    for row in known {
-        result.pass_over(row, unsure, allow_empty);
-    }
-    result
-}
 
-impl Subfolders {
     /// Takes folders with a mount point somewhere below for unplugged too.
     pub(crate) fn keep_unplugged<E>(
         &mut self,
@@ -115,7 +115,7 @@ mod tests {
     fn pair_with(known: Vec<KnownFolder>, allow_empty: bool) -> Subfolders {
         let found = [("kept".into(), false), ("new".into(), false)];
         let unsure = ["excluded".into()];
-        pair(&found, &unsure, known, allow_empty, || FolderId(99))
+        Subfolders::pair(&found, &unsure, known, allow_empty, || FolderId(99))
     }
 
     #[test]

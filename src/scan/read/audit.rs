@@ -4,104 +4,71 @@
 use std::io;
 
 use super::compare::Buffers;
-use super::probe::{Opened, open_in_state, push_failure};
-use crate::access::content::{digest_with, probe_of};
-use crate::access::{Opener, is_racy, is_unchanged};
+use crate::access::content::{CHUNK, digest_with, probe_of};
+use crate::access::{is_racy, is_unchanged};
 use crate::catalog::AuditCopy;
-use crate::model::{Digest, Fault, Step, now_ns};
-use crate::platform::{AlignedBuffer, OpenFile};
-use crate::pool::WorkerContext;
-use crate::scan::context::Shared;
-use crate::scan::engine::{AuditVerdict, Audited, Item, ItemReport, ItemResult};
+use crate::model::{Digest, now_ns};
+use crate::platform::OpenFile;
+use crate::scan::context::{ItemContext, Opening};
+use crate::scan::engine::{AuditVerdict, Audited, Item, ItemResult};
 
 /// Reads the copies one after the other; stops early on shutdown.
-pub(crate) fn audit_batch(
-    access: &mut Opener,
-    shared: &Shared,
-    copies: &[AuditCopy],
-    buffers: &mut Buffers,
-    context: &WorkerContext,
-) -> ItemReport {
-    let mut buffer = buffers.take();
-    let mut report = ItemReport::default();
-    for (part, copy) in copies.iter().enumerate() {
-        if context.shutdown().is_stopped() || report.fatal.is_some() {
+pub(crate) fn audit_batch(item: &mut ItemContext<'_>, copies: &[AuditCopy], buffers: &mut Buffers) {
+    let mut buffer = buffers.take(CHUNK);
+    for (part, audited) in copies.iter().enumerate() {
+        if item.is_stopped() {
             break;
         }
-        context.set_part(part);
-        audit_copy(access, shared, copy, &mut buffer, context, &mut report);
+        item.worker.set_part(part);
+        audit_copy(item, audited, &mut buffer);
     }
-    // Told apart by verdict.
-    report.changed.clear();
     buffers.give_back(buffer);
-    access.release();
-    if !context.settle() {
-        report.found = ItemResult::Nothing;
+    // What a scan would do about a changed file is left to the next scan.
+    item.report.changed.clear();
+    if !item.worker.settle() {
+        item.report.found = ItemResult::Nothing;
     }
-    report
 }
 
-fn audit_copy(
-    access: &mut Opener,
-    shared: &Shared,
-    audited: &AuditCopy,
-    buffer: &mut AlignedBuffer,
-    context: &WorkerContext,
-    report: &mut ItemReport,
-) {
-    let copy = &audited.copy;
+fn audit_copy(item: &mut ItemContext<'_>, audited: &AuditCopy, buffer: &mut [u8]) {
     let again = || Item::Audit(vec![audited.clone()]);
-    let (changed, vanished) = (report.changed.len(), report.vanished);
-    // What a scan would store about a changed file is left to the next scan.
-    let mut unwanted = Vec::new();
     let mut racy = false;
-    let opened = open_in_state(access, shared, copy, context, report, &mut unwanted, again);
-    let verdict = match opened {
-        Some(Opened { file, .. }) => {
+    let verdict = match item.open(&audited.copy, again) {
+        Opening::Opened(file, _) => {
             file.forget_cached();
-            racy = is_racy(&copy.state, now_ns());
-            match read(&file, shared, buffer, context) {
+            racy = is_racy(&audited.copy.state, now_ns());
+            match read(item, &file, buffer) {
                 Ok(Some(digest)) => judge(audited, &file, digest),
-                Ok(None) if context.shutdown().is_stopped() => return,
+                Ok(None) if item.is_stopped() => return,
                 Ok(None) => Ok(AuditVerdict::Changed),
                 Err(error) => Err(error),
             }
         }
-        None if report.changed.len() > changed => Ok(AuditVerdict::Changed),
-        None if report.vanished > vanished => Ok(AuditVerdict::Gone),
-        None => return,
+        Opening::Changed => Ok(AuditVerdict::Changed),
+        Opening::Gone => Ok(AuditVerdict::Gone),
+        Opening::Failed => return,
     };
     match verdict {
-        Ok(verdict) => push(access, audited, verdict, racy, report),
-        Err(error) => {
-            let fault = Fault::from_io(Step::Read, &error);
-            push_failure(access, copy, fault, again(), report);
-        }
+        Ok(verdict) => push(item, audited, verdict, racy),
+        Err(error) => item.failed(&audited.copy, &error, again),
     }
 }
 
 /// The digest of the whole file; `None` when it changed, or on a stop.
 fn read(
+    item: &mut ItemContext<'_>,
     file: &OpenFile,
-    shared: &Shared,
-    buffer: &mut AlignedBuffer,
-    context: &WorkerContext,
+    buffer: &mut [u8],
 ) -> io::Result<Option<Digest>> {
-    let digest = digest_with(file, shared.algorithm, buffer, |chunk, offset| {
-        if context.shutdown().is_stopped() {
+    let digest = digest_with(file, item.run.algorithm, buffer, |chunk, offset| {
+        if item.is_stopped() {
             return Ok(0);
         }
-        if let Some(throttle) = &shared.throttle {
-            throttle.take(chunk.len() as u64, context.shutdown(), || {
-                context.progress(0);
-            });
-        }
-        let read = file.read_at(chunk, offset)?;
-        context.progress(read as u64);
-        shared.metrics.bytes_hashed.add(read as u64);
+        let read = item.read(file, chunk, offset)?;
+        item.run.metrics.bytes_hashed.add(read as u64);
         Ok(read)
     })?;
-    shared.metrics.files_hashed.add(1);
+    item.run.metrics.files_hashed.add(1);
     Ok(digest)
 }
 
@@ -110,7 +77,7 @@ fn judge(audited: &AuditCopy, file: &OpenFile, digest: Digest) -> io::Result<Aud
         Some(expected) if expected == digest => AuditVerdict::Sound,
         // It could have changed without its times moving when it was scanned.
         Some(_) if audited.racy => AuditVerdict::Changed,
-        Some(_) => AuditVerdict::Rotten(digest),
+        Some(_) => AuditVerdict::Corrupted(digest),
         None => {
             let probe = probe_of(file)?;
             // Read once more above: it must still be the file that was hashed.
@@ -122,16 +89,10 @@ fn judge(audited: &AuditCopy, file: &OpenFile, digest: Digest) -> io::Result<Aud
     })
 }
 
-fn push(
-    access: &mut Opener,
-    audited: &AuditCopy,
-    verdict: AuditVerdict,
-    racy: bool,
-    report: &mut ItemReport,
-) {
+fn push(item: &mut ItemContext<'_>, audited: &AuditCopy, verdict: AuditVerdict, racy: bool) {
     let copy = &audited.copy;
-    match access.absolute(&copy.names[0]) {
-        Ok(path) => report.push_audited(Audited {
+    match item.opener.absolute(&copy.names[0]) {
+        Ok(path) => item.report.push_audited(Audited {
             path,
             expected: audited.digest,
             state: copy.state,
@@ -139,6 +100,6 @@ fn push(
             names: copy.names.clone(),
             racy,
         }),
-        Err(error) => report.fatal = Some(error),
+        Err(error) => item.report.fatal = Some(error),
     }
 }

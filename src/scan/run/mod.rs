@@ -6,15 +6,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::context::Shared;
+use super::context::RunContext;
 use super::engine::{
     Controls, DeferredSource, Engine, ListSource, ListStart, Place, ProbeSource, Seeds, Source,
     StageEnd, Undone,
 };
 use super::error::ScanError;
+use super::first_scan::FirstScan;
 use super::observe::{Notice, events};
 use super::plan::Plan;
-use super::read::{Classes, HashSource, Probed};
+use super::read::{Classes, HashSource};
 use super::start::{Started, start};
 use crate::access::join;
 use crate::catalog::{
@@ -73,7 +74,7 @@ struct Run<'a> {
     controls: &'a Controls,
     path: PathBuf,
     writer: WriterHandle,
-    shared: Arc<Shared>,
+    shared: Arc<RunContext>,
     engine: Engine,
     stage: Stage,
     has_probed: bool,
@@ -127,7 +128,7 @@ impl Run<'_> {
             let Some(seeds) = root.seeds.clone() else {
                 continue;
             };
-            self.shared.forget_visits();
+            self.shared.listing().forget_visits();
             let start = ListStart {
                 scan: root.scan,
                 root: root.root,
@@ -156,7 +157,7 @@ impl Run<'_> {
             return Ok(StageEnd::Finished);
         }
         self.enter(Stage::Probe)?;
-        if self.shared.sizes.is_none() {
+        if self.shared.first_scan.is_none() {
             self.adopted = self
                 .writer
                 .adopt(self.scans.clone(), self.options().ignore_ctime)?;
@@ -199,10 +200,7 @@ impl Run<'_> {
         if std::mem::replace(&mut self.has_probed, true) {
             return None;
         }
-        let sizes = self.shared.sizes.as_ref()?;
-        let deferred = sizes.take_deferred();
-        sizes.forget();
-        deferred
+        self.shared.first_scan.as_ref()?.take_candidates()
     }
 
     fn hash(&mut self) -> Result<StageEnd, ScanError> {
@@ -211,7 +209,8 @@ impl Run<'_> {
             let online = self.shared.roots.keys().copied().collect();
             self.writer.reopen_offline(online)?;
         }
-        let remembered = self.shared.probed.as_ref().and_then(Probed::take_classes);
+        let memory = self.shared.first_scan.as_ref();
+        let remembered = memory.and_then(FirstScan::take_classes);
         let classes = match remembered {
             Some(classes) => Classes::of(classes),
             None => Classes::from(self.candidates(Candidates::to_hash)?),
@@ -222,12 +221,8 @@ impl Run<'_> {
         }
         let (lead, files) = (self.shared.lead, classes.files);
         events::stage_begin(lead, Stage::Hash, Some(files), Some(classes.bytes));
-        let mut source = HashSource::new(
-            classes,
-            Arc::clone(&self.shared),
-            Arc::clone(&self.controls.metrics),
-            &self.controls.limits,
-        );
+        let limits = &self.controls.limits;
+        let mut source = HashSource::new(classes, Arc::clone(&self.shared), limits);
         self.run_stage(lead, &mut source)
     }
 

@@ -3,101 +3,71 @@
 //! A file that differs from all others is dropped at its first difference.
 //!
 //! Several classes are read at a time, so that there are several chunks to hash
-//! together ([`Hasher::update_all`]): this file has the loop over them, `reading`
-//! one class, `lane` the files of a class that agree so far.
+//! together ([`Hasher::update_all`]): this file has the loop over them,
+//! `class_reading` one class, `equal_so_far` the files of a class that agree so
+//! far.
 
+mod class_reading;
 mod equal_so_far;
-mod reading;
+mod limits;
+mod sift;
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use crate::access::Opener;
 use crate::catalog::HashClass;
 use crate::hash::Hasher;
-use crate::pool::WorkerContext;
-use crate::scan::context::Shared;
-use crate::scan::devices::Pace;
-use crate::scan::engine::ItemReport;
-use crate::scan::read::probe::send;
+use crate::scan::context::{HandIn, ItemContext};
+use crate::scan::engine::ItemResult;
+use class_reading::ClassReading;
 pub(crate) use equal_so_far::Buffers;
-use equal_so_far::Part;
-use reading::{Desk, Reading};
+use equal_so_far::WithChunk;
+use limits::{SAVE_EVERY, chunks_at_once, most_open};
+pub(crate) use limits::{classes_at_once, copies_in_step};
+use sift::sift;
 
-/// How often results, and the state of large files, are sent to the writer: with
-/// the time to its next commit, less than half a second of reading them is lost
-/// to a kill. Files below [`crate::model::sampling::LARGE`] that are being read are begun
-/// anew.
-const SAVE_EVERY: Duration = Duration::from_millis(100);
-/// Classes that are read at a time where reads wait for a disk: hashing waits
-/// for it too, and what a kill cuts off has to be read again.
-pub(crate) const AT_ONCE_FROM_DISK: usize = 2;
-
-/// Most files that a worker has open to read them in step, and most of one class.
-/// With two or three in a class there are enough classes to hash abreast.
-const MOST_OPEN: usize = 64;
-const MOST_OF_A_CLASS: usize = 32;
-
-/// How many copies of one class are read in step.
-pub(crate) fn copies_in_step(shared: &Shared) -> usize {
-    shared.files_at_once.min(MOST_OF_A_CLASS)
-}
-
-/// Reads the classes and sends what was learned about each copy.
+/// Reads the classes in order, several at a time, and notes what was learned
+/// about each copy. A stop keeps how far large files came; what else it cuts off
+/// is read again. A class that is too large to be read in step comes alone, and
+/// is sifted.
 pub(crate) fn hash_classes(
-    access: &mut Opener,
-    shared: &Shared,
+    item: &mut ItemContext<'_>,
     classes: &[HashClass],
     buffers: &mut Buffers,
-    pace: &mut Pace,
-    context: &WorkerContext,
-) -> ItemReport {
-    let mut desk = Desk::new(access, shared, pace, context);
-    run(&mut desk, classes, buffers);
-    let Desk {
-        access,
-        mut report,
-        results,
-        bytes_read,
-        ..
-    } = desk;
-    access.release();
-    send(shared, context, &mut report, bytes_read, results);
-    report
-}
-
-/// Works the classes off, in order, several at a time. A stop keeps how far large
-/// files came; what else it cuts off is read again.
-fn run(desk: &mut Desk<'_>, classes: &[HashClass], buffers: &mut Buffers) {
+) {
+    if let [class] = classes
+        && class.copies.len() > copies_in_step(item.run)
+    {
+        let remaining = sift(item, class, buffers);
+        item.report.found = ItemResult::Classes(remaining);
+        item.hand_in_files(HandIn::Last);
+        return;
+    }
     let mut waiting = Waiting { classes, part: 0 };
-    let mut active: Vec<Reading<'_>> = Vec::new();
+    let mut active: Vec<ClassReading<'_>> = Vec::new();
     let mut saved_at = Instant::now();
     loop {
-        if !desk.is_stopped() {
-            waiting.take_up(desk, &mut active);
+        if !item.is_stopped() {
+            waiting.take_up(item, &mut active);
         }
-        if active.is_empty() {
-            return;
+        if item.is_stopped() || active.is_empty() {
+            break;
         }
-        if desk.is_stopped() {
-            for mut reading in active {
-                reading.save(desk);
-                reading.conclude(desk);
-            }
-            return;
-        }
-        read(desk, &mut active, buffers);
+        read(item, &mut active, buffers);
         hash(&mut active, buffers);
         for mut done in active.extract_if(.., |reading| reading.is_done()) {
-            done.conclude(desk);
+            done.conclude(item);
         }
         if saved_at.elapsed() >= SAVE_EVERY {
             saved_at = Instant::now();
-            for reading in &active {
-                reading.save(desk);
-            }
-            desk.hand_in();
+            active.iter().for_each(|reading| reading.save(item));
+            item.hand_in_files(HandIn::Part);
         }
     }
+    for mut reading in active {
+        reading.save(item);
+        reading.conclude(item);
+    }
+    item.hand_in_files(HandIn::Last);
 }
 
 /// The classes of an item that were not begun.
@@ -110,41 +80,39 @@ struct Waiting<'c> {
 impl<'c> Waiting<'c> {
     /// Opens classes until there are enough to read at once, or no more files
     /// can be open. There is always room for one class.
-    fn take_up(&mut self, desk: &mut Desk<'_>, active: &mut Vec<Reading<'c>>) {
-        let mut open: usize = active.iter().map(Reading::copies).sum();
-        while active.len() < desk.at_once()
+    fn take_up(&mut self, item: &mut ItemContext<'_>, active: &mut Vec<ClassReading<'c>>) {
+        let mut open: usize = active.iter().map(ClassReading::copies).sum();
+        while active.len() < chunks_at_once(item)
             && let Some((class, rest)) = self.classes.split_first()
         {
             open += class.copies.len();
-            if open > desk.most_open() && !active.is_empty() {
+            if open > most_open(item) && !active.is_empty() {
                 return;
             }
-            let reading = Reading::open(desk, class, self.part);
+            active.push(ClassReading::open(item, class, self.part));
             self.classes = rest;
             self.part += class.copies.len();
-            active.push(reading);
         }
     }
 }
 
-/// Reads chunks until there are enough to hash abreast.
-fn read(desk: &mut Desk<'_>, active: &mut [Reading<'_>], buffers: &mut Buffers) {
-    let mut missing = desk.at_once();
+/// Reads chunks until there are enough to hash together.
+fn read(item: &mut ItemContext<'_>, active: &mut [ClassReading<'_>], buffers: &mut Buffers) {
+    let mut missing = chunks_at_once(item);
     for reading in active {
         while missing > 0
-            && let Some(read) = reading.step(desk, buffers)
+            && let Some(read) = reading.step(item, buffers)
         {
             missing = missing.saturating_sub(read);
         }
     }
 }
 
-/// Hashes the chunks at hand together.
-fn hash(active: &mut [Reading<'_>], buffers: &mut Buffers) {
-    let parts = active.iter_mut().flat_map(|reading| &mut reading.parts);
-    let mut work: Vec<_> = parts.map(Part::work).collect();
-    Hasher::update_all(&mut work);
+/// Hashes the chunks that were read, together.
+fn hash(active: &mut [ClassReading<'_>], buffers: &mut Buffers) {
+    let read = active.iter_mut().flat_map(|reading| &mut reading.read);
+    Hasher::update_all(&mut read.map(WithChunk::work).collect::<Vec<_>>());
     for reading in active {
-        reading.take_in(buffers);
+        reading.take_back(buffers);
     }
 }

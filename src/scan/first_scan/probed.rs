@@ -1,8 +1,5 @@
 //! The files that a first scan probed: once all are, the classes to read whole
 //! are known without asking the catalog.
-//!
-//! Memory is bounded. Where the bound is reached, the classes come from the
-//! catalog as in any other scan.
 
 use std::cmp::Reverse;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,7 +11,7 @@ use crate::model::Probe;
 const MOST_COPIES: usize = 50_000;
 
 /// What all workers probed.
-pub(crate) struct Probed {
+pub(super) struct Probed {
     /// `None` once there were too many.
     copies: Mutex<Option<Vec<(Probe, WorkCopy)>>>,
     most: usize,
@@ -22,7 +19,7 @@ pub(crate) struct Probed {
 
 impl Probed {
     /// Nothing yet.
-    pub(crate) fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self::bounded(MOST_COPIES)
     }
 
@@ -34,13 +31,13 @@ impl Probed {
     }
 
     /// Whether there is room for more.
-    pub(crate) fn is_open(&self) -> bool {
+    pub(super) fn is_open(&self) -> bool {
         self.lock().is_some()
     }
 
     /// Notes copies whose probes were sent to the writer. One that is noted
     /// twice, because its folder was listed twice, counts once.
-    pub(crate) fn note_all(&self, mut probed: Vec<(Probe, WorkCopy)>) {
+    pub(super) fn note_all(&self, mut probed: Vec<(Probe, WorkCopy)>) {
         let mut copies = self.lock();
         *copies = copies.take().and_then(|mut copies| {
             copies.append(&mut probed);
@@ -48,10 +45,10 @@ impl Probed {
         });
     }
 
-    /// The classes of what was noted, those first that would free most; `None`
+    /// The classes of what was noted, those first that would save most; `None`
     /// when there was more than could be remembered, or when this was asked
     /// before.
-    pub(crate) fn take_classes(&self) -> Option<Vec<HashClass>> {
+    pub(super) fn take_classes(&self) -> Option<Vec<HashClass>> {
         self.lock().take().map(classes)
     }
 
@@ -87,8 +84,8 @@ fn classes(mut copies: Vec<(Probe, WorkCopy)>) -> Vec<HashClass> {
     }
     let classes = classes.into_iter().map(|(_, class)| class);
     let mut classes: Vec<HashClass> = classes.filter(|class| class.copies.len() > 1).collect();
-    let frees = |class: &HashClass| class.size * (class.copies.len() as u64 - 1);
-    classes.sort_by_key(|class| Reverse(frees(class)));
+    let saves = |class: &HashClass| class.size * (class.copies.len() as u64 - 1);
+    classes.sort_by_key(|class| Reverse(saves(class)));
     classes
 }
 
@@ -108,7 +105,7 @@ fn join(class: &mut HashClass, copy: WorkCopy) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scan::read::sizes::tests::copy;
+    use crate::scan::first_scan::sizes::tests::copy;
 
     /// The names of each copy of each class.
     fn names(classes: Option<Vec<HashClass>>) -> Option<Vec<Vec<String>>> {

@@ -1,0 +1,369 @@
+//! One class that is being read: opening its files, reading their chunks, saving
+//! how far large ones came, and what was learned in the end.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+
+use super::equal_so_far::{Buffers, EqualSoFar, Kind, Sorting, WithChunk};
+use crate::access::content::{CHUNK, chunks};
+use crate::access::{is_racy, is_unchanged};
+use crate::catalog::{FileOutcome, HashClass, HashState, WorkCopy};
+use crate::hash::{Hasher, STATE_FORMAT};
+use crate::model::now_ns;
+use crate::model::sampling::LARGE;
+use crate::platform::{Extent, OpenFile};
+use crate::scan::context::{ItemContext, Opening};
+use crate::scan::engine::Item;
+
+/// A class and how far it was read.
+pub(super) struct ClassReading<'c> {
+    class: &'c HashClass,
+    began: i64,
+    members: Vec<Member<'c>>,
+    /// Files whose next chunk is to be read.
+    waiting: Vec<EqualSoFar>,
+    /// Files whose next chunk is to be hashed.
+    pub(super) read: Vec<WithChunk>,
+    /// Files that were read to the end.
+    finished: Vec<EqualSoFar>,
+    /// Members that changed while they were read.
+    changed: Vec<usize>,
+}
+
+/// A file being read.
+struct Member<'c> {
+    copy: &'c WorkCopy,
+    file: OpenFile,
+    /// Its number in the item, and its path, for the watchdog.
+    part: usize,
+    path: PathBuf,
+    /// The hole or data last met in a sparse file.
+    extent: Extent,
+}
+
+/// How far an earlier run came with each file.
+type BySavedState = BTreeMap<Option<HashState>, Vec<usize>>;
+
+impl<'c> ClassReading<'c> {
+    /// Opens every copy that is still what the catalog says, and puts those
+    /// together that agree so far. `part` is the first copy's number.
+    pub(super) fn open(item: &mut ItemContext<'_>, class: &'c HashClass, part: usize) -> Self {
+        let mut reading = Self {
+            class,
+            began: now_ns(),
+            members: Vec::new(),
+            waiting: Vec::new(),
+            read: Vec::new(),
+            finished: Vec::new(),
+            changed: Vec::new(),
+        };
+        let failures = item.report.failures.len();
+        let mut by_state = BySavedState::new();
+        for (copy, part) in class.copies.iter().zip(part..) {
+            if item.is_stopped() {
+                return reading;
+            }
+            if let Some(member) = reading.open_member(item, copy, part) {
+                let saved = reading.saved_state(item, copy);
+                let members = by_state.entry(saved).or_default();
+                members.push(reading.members.len());
+                reading.members.push(member);
+            }
+        }
+        let has_failed = item.report.failures.len() > failures;
+        reading.begin(item, by_state, class.must_digest || has_failed);
+        reading
+    }
+
+    /// Puts files together that agree so far.
+    fn begin(&mut self, item: &ItemContext<'_>, mut by_state: BySavedState, must_digest: bool) {
+        if !must_digest && reads_less_without(&by_state, self.class.size) {
+            let all = 0..self.members.len();
+            by_state = BTreeMap::from([(None, all.collect())]);
+        }
+        // What was read to different lengths is compared by digest.
+        let must_digest = must_digest || by_state.len() > 1;
+        for (saved, members) in by_state {
+            let equal = restore(item, saved, members, must_digest);
+            self.put_back(equal);
+        }
+    }
+
+    fn open_member(
+        &self,
+        item: &mut ItemContext<'_>,
+        copy: &'c WorkCopy,
+        part: usize,
+    ) -> Option<Member<'c>> {
+        item.worker.set_part(part);
+        let again = || Item::alone(self.class.size, copy);
+        let Opening::Opened(file, path) = item.open(copy, again) else {
+            return None;
+        };
+        // What is read ahead of a file that may turn out to differ from others is
+        // read in vain.
+        let is_alone = self.class.copies.len() == 1;
+        if self.class.size > CHUNK as u64
+            && (is_alone || !item.run.disks.reads_far_ahead(copy.volume))
+        {
+            file.advise_sequential();
+        }
+        Some(Member {
+            extent: first_extent(&file),
+            copy,
+            file,
+            part,
+            path,
+        })
+    }
+
+    /// How far an earlier run came with a large file.
+    fn saved_state(&self, item: &mut ItemContext<'_>, copy: &WorkCopy) -> Option<HashState> {
+        if self.class.size < LARGE {
+            return None;
+        }
+        let mut furthest: Option<HashState> = None;
+        // It was saved under one of them; which one is the first may have changed.
+        for name in &copy.names {
+            let catalog = item.opener.catalog();
+            let saved = match catalog.hash_state(name, &copy.state, item.run.algorithm) {
+                Ok(saved) => saved.filter(|saved| saved.format == STATE_FORMAT),
+                Err(error) => {
+                    item.report.fatal = Some(error);
+                    return None;
+                }
+            };
+            let offset = |state: &Option<HashState>| state.as_ref().map(|state| state.offset);
+            furthest = std::cmp::max_by_key(saved, furthest, offset);
+        }
+        furthest
+    }
+
+    /// Takes files back whose chunk was hashed.
+    pub(super) fn take_back(&mut self, buffers: &mut Buffers) {
+        for read in std::mem::take(&mut self.read) {
+            self.put_back(read.into_equal(buffers));
+        }
+    }
+
+    fn put_back(&mut self, equal: EqualSoFar) {
+        if equal.offset >= self.class.size {
+            self.finished.push(equal);
+        } else {
+            self.waiting.push(equal);
+        }
+    }
+
+    /// How many files it may have open.
+    pub(super) fn copies(&self) -> usize {
+        self.class.copies.len()
+    }
+
+    /// Whether nothing of it is left to read.
+    pub(super) fn is_done(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Notes how far large files came. A file that is too fresh is skipped: it
+    /// could change under its old times before a resume.
+    pub(super) fn save(&self, item: &mut ItemContext<'_>) {
+        if self.class.size < LARGE {
+            return;
+        }
+        for equal in self.waiting.iter().filter(|equal| equal.offset > 0) {
+            let Some(state) = equal.hasher.save() else {
+                return;
+            };
+            let state = HashState {
+                algorithm: item.run.algorithm,
+                format: STATE_FORMAT,
+                offset: equal.offset,
+                state,
+            };
+            for member in &equal.members {
+                if !self.is_racy(*member) {
+                    let outcome = FileOutcome::Partly(state.clone());
+                    item.learned_partly(self.members[*member].copy, outcome);
+                }
+            }
+        }
+    }
+
+    fn is_racy(&self, member: usize) -> bool {
+        is_racy(&self.members[member].copy.state, self.began)
+    }
+
+    /// Reads one chunk of every file of some that are equal so far, and splits
+    /// them by content. Returns how many chunks are now to be hashed; `None` when
+    /// nothing is waiting.
+    pub(super) fn step(
+        &mut self,
+        item: &mut ItemContext<'_>,
+        buffers: &mut Buffers,
+    ) -> Option<usize> {
+        let mut equal = self.waiting.pop()?;
+        let (offset, length) = chunks(equal.offset, self.class.size).next()?;
+        let mut sorting = Sorting::new(buffers, length);
+        for member in std::mem::take(&mut equal.members) {
+            match self.members[member].read(item, &mut sorting.fresh, offset) {
+                Ok(true) => sorting.add(member),
+                Ok(false) => self.changed.push(member),
+                Err(error) => {
+                    equal.must_digest = true;
+                    let copy = self.members[member].copy;
+                    item.failed(copy, &error, || Item::alone(self.class.size, copy));
+                }
+            }
+        }
+        let before = self.read.len();
+        for kind in sorting.finish() {
+            self.split_off(item, &equal, kind, buffers);
+        }
+        Some(self.read.len() - before)
+    }
+
+    /// Splits off the files whose chunk is the same. One that is alone, and need
+    /// not be hashed, is done with.
+    fn split_off(
+        &mut self,
+        item: &mut ItemContext<'_>,
+        equal: &EqualSoFar,
+        kind: Kind,
+        buffers: &mut Buffers,
+    ) {
+        let Kind { members, chunk, .. } = kind;
+        if let [alone] = members[..]
+            && !equal.must_digest
+        {
+            let racy = self.is_racy(alone);
+            self.note(item, alone, FileOutcome::Settled { racy });
+            // The rest need not be read, which makes it done.
+            let rest = self.class.size - (equal.offset + chunk.len() as u64);
+            item.run.metrics.bytes_hashed.add(rest);
+            buffers.give_back(chunk);
+            return;
+        }
+        let equal = EqualSoFar {
+            members,
+            hasher: equal.hasher.clone(),
+            ..*equal
+        };
+        self.read.push(WithChunk::new(equal, chunk));
+    }
+
+    /// Gives files that were read to the end their digest, and notes the state
+    /// that changed ones are in now.
+    pub(super) fn conclude(&mut self, item: &mut ItemContext<'_>) {
+        for equal in std::mem::take(&mut self.finished) {
+            let digest = equal.hasher.finish();
+            let compared = (equal.members.len() > 1).then(|| item.run.comparison());
+            let copies = equal.members.len().saturating_sub(1) as u64;
+            let metrics = &item.run.metrics;
+            metrics.reclaimable.add(copies * self.class.size);
+            for member in equal.members {
+                let outcome = FileOutcome::Digested {
+                    digest,
+                    compared,
+                    racy: self.is_racy(member),
+                };
+                self.note(item, member, outcome);
+            }
+        }
+        for member in std::mem::take(&mut self.changed) {
+            let Member { copy, file, .. } = &self.members[member];
+            item.changed(copy, file);
+        }
+    }
+
+    /// Keeps what was learned if the file is still what it was when opened.
+    fn note(&mut self, item: &mut ItemContext<'_>, member: usize, outcome: FileOutcome) {
+        let Member { copy, file, .. } = &self.members[member];
+        if is_unchanged(file).is_ok_and(|is_unchanged| is_unchanged) {
+            item.run.metrics.files_hashed.add(1);
+            item.learned(copy, outcome);
+        } else {
+            self.changed.push(member);
+        }
+    }
+}
+
+impl Member<'_> {
+    /// Reads a chunk; `false` when the file became shorter.
+    fn read(
+        &mut self,
+        item: &mut ItemContext<'_>,
+        chunk: &mut [u8],
+        offset: u64,
+    ) -> io::Result<bool> {
+        let length = chunk.len();
+        let read = if self.is_hole(offset, length as u64) {
+            chunk.fill(0);
+            item.worker.progress(0);
+            length
+        } else {
+            item.worker.begin_part(self.part, &self.path);
+            item.read(&self.file, chunk, offset)?
+        };
+        item.run.metrics.bytes_hashed.add(read as u64);
+        Ok(read == length)
+    }
+
+    /// Whether a stretch is all hole: zeros that need not be read.
+    fn is_hole(&mut self, offset: u64, length: u64) -> bool {
+        if offset >= self.extent.end {
+            self.extent = self.file.extent_at(offset);
+        }
+        self.extent.is_hole && offset + length <= self.extent.end
+    }
+}
+
+/// Holes are looked up at the first chunk; a file without any never is.
+fn first_extent(file: &OpenFile) -> Extent {
+    let unknown = Extent {
+        is_hole: false,
+        end: 0,
+    };
+    if file.has_holes() {
+        unknown
+    } else {
+        Extent::DATA
+    }
+}
+
+/// Whether to ignore what was saved, because less has to be read then: files of
+/// which nothing was saved would have to be read to their end to be compared by
+/// digest, and most of them differ early, and were dropped before the stop.
+fn reads_less_without(by_state: &BySavedState, size: u64) -> bool {
+    let (mut saved, mut unread) = (0_u128, 0_u128);
+    for (state, members) in by_state {
+        let members = members.len() as u128;
+        match state {
+            Some(state) => saved += u128::from(state.offset) * members,
+            None => unread += u128::from(size) * members,
+        }
+    }
+    saved > 0 && saved < unread
+}
+
+/// Files that resume where an earlier run stopped, or start.
+fn restore(
+    item: &ItemContext<'_>,
+    saved: Option<HashState>,
+    members: Vec<usize>,
+    must_digest: bool,
+) -> EqualSoFar {
+    let algorithm = item.run.algorithm;
+    let restored = saved.and_then(|saved| {
+        Hasher::restore(algorithm, &saved.state).map(|hasher| (saved.offset, hasher))
+    });
+    let (offset, hasher) = restored.unwrap_or_else(|| (0, Hasher::new(algorithm)));
+    let metrics = &item.run.metrics;
+    metrics.bytes_hashed.add(offset * members.len() as u64);
+    EqualSoFar {
+        members,
+        offset,
+        hasher,
+        must_digest,
+    }
+}

@@ -1,0 +1,42 @@
+//! How much is read and hashed at a time.
+
+use std::time::Duration;
+
+use crate::hash::Hasher;
+use crate::scan::context::{ItemContext, RunContext};
+
+/// How often results, and the state of large files, are sent to the writer: with
+/// the time to its next commit, a kill loses less than half a second of reading.
+/// Files below [`crate::model::sampling::LARGE`] that are being read start over.
+pub(super) const SAVE_EVERY: Duration = Duration::from_millis(100);
+/// Classes that are read at a time where reads wait for a disk: hashing waits for
+/// it too, and what a kill cuts off has to be read again.
+const AT_ONCE_FROM_DISK: usize = 2;
+/// Most files that a worker has open to read them in step, and most of one class.
+/// With two or three in a class there are enough classes to hash together.
+const MOST_OPEN: usize = 64;
+const MOST_OF_A_CLASS: usize = 32;
+
+/// How many copies of one class are read in step.
+pub(crate) fn copies_in_step(run: &RunContext) -> usize {
+    run.files_at_once.min(MOST_OF_A_CLASS)
+}
+
+/// How many classes are read at a time, which is how many chunks are best hashed
+/// together; fewer from a slow disk.
+pub(crate) fn classes_at_once(run: &RunContext, is_slow: bool) -> usize {
+    if is_slow {
+        return AT_ONCE_FROM_DISK;
+    }
+    Hasher::at_once(run.algorithm).max(AT_ONCE_FROM_DISK)
+}
+
+/// How many chunks this item hashes together.
+pub(super) fn chunks_at_once(item: &ItemContext<'_>) -> usize {
+    classes_at_once(item.run, item.pace.is_slow())
+}
+
+/// How many files an item may have open.
+pub(super) fn most_open(item: &ItemContext<'_>) -> usize {
+    item.run.files_at_once.min(MOST_OPEN)
+}
