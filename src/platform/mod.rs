@@ -20,4 +20,4 @@ pub use process::{
     Allocator, give_back_memory, lower_priority, make_room_for_files, most_open_files,
 };
 pub use sha256::{Sha256Block, Sha256Message, Sha256State, sha256_at_once, sha256_compress_all};
-pub use volumes::{Volume, VolumeTable, read_ahead, says_it_turns};
+pub use volumes::{Volume, VolumeTable, is_rotational, read_ahead};

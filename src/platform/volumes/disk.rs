@@ -7,7 +7,7 @@ use std::path::Path;
 ///
 /// Virtual disks often claim it wrongly, so callers should not act on
 /// this alone.
-pub fn says_it_turns(dev: u64) -> Option<bool> {
+pub fn is_rotational(dev: u64) -> Option<bool> {
     Some(queue_setting(dev, "rotational")? == "1")
 }
 
@@ -37,7 +37,7 @@ mod tests {
     #[test]
     fn what_is_no_block_device_does_not_say() {
         // Device number 0:0 belongs to nothing.
-        assert_eq!(says_it_turns(0), None);
+        assert_eq!(is_rotational(0), None);
         assert_eq!(read_ahead(0), None);
     }
 
@@ -60,7 +60,7 @@ mod tests {
             let mut numbers = numbers.trim().split(':').map(|n| n.parse::<u32>().unwrap());
             let (major, minor) = (numbers.next().unwrap(), numbers.next().unwrap());
             let dev = rustix::fs::makedev(major, minor);
-            assert_eq!(says_it_turns(dev), Some(rotational.trim() == "1"));
+            assert_eq!(is_rotational(dev), Some(rotational.trim() == "1"));
             let ahead: u64 = ahead.trim().parse().unwrap();
             assert_eq!(read_ahead(dev), Some(ahead * 1024));
         }

@@ -5,6 +5,6 @@ mod fstype;
 pub(crate) mod identity;
 mod volume;
 
-pub use disk::{read_ahead, says_it_turns};
+pub use disk::{is_rotational, read_ahead};
 pub(crate) use fstype::Nature;
 pub use volume::{Volume, VolumeTable};

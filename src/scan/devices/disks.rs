@@ -54,7 +54,7 @@ enum DiskKind {
 
 impl DiskKind {
     fn of(dev: u64, is_network: bool) -> Self {
-        match platform::says_it_turns(dev) {
+        match platform::is_rotational(dev) {
             _ if is_network => Self::SolidState,
             Some(true) => Self::Rotational,
             Some(false) => Self::SolidState,

@@ -158,14 +158,14 @@ impl Sizes {
         has_room
     }
 
-    /// The copies that are still to be read, in (volume, inode) order; `None`
+    /// The copies that are still to be read, in the order in which they are read; `None`
     /// when there were more than could be remembered.
     pub(super) fn take_candidates(&self) -> Option<Vec<WorkCopy>> {
         let mut copies = std::mem::take(&mut *lock(&self.candidates));
         if self.has_overflowed.load(Ordering::Relaxed) {
             return None;
         }
-        copies.sort_by_key(|copy| (copy.volume, copy.state.ino));
+        copies.sort_by_key(WorkCopy::read_order);
         copies.dedup_by(|later, kept| {
             let is_same = kept.is_same_file(later);
             if is_same {
