@@ -1,5 +1,5 @@
 //! What the user asked a scan to do. Stored as JSON with the scan, so that a
-//! resume goes on with the options it was started with.
+//! resume uses the options it was started with.
 
 use serde::{Deserialize, Serialize};
 
@@ -75,8 +75,8 @@ pub struct ScanOptions {
     pub io: IoMode,
 }
 
-/// The options that decide which names a scan sees. A resumed scan goes on
-/// with its list only when these are the same.
+/// The options that decide which names a scan sees. A resumed scan keeps
+/// its list only when these are the same.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ListingOptions {

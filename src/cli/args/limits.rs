@@ -33,7 +33,7 @@ pub(crate) struct LimitArgs {
     )]
     pub(crate) batch_rows: Option<String>,
 
-    /// Longest time before results are saved, 1ms to 1m (large batches: up to 0.75s more)
+    /// Longest time before results are saved, 1ms to 1m
     /// [default: 250ms]
     #[arg(
         long,

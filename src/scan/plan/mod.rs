@@ -1,10 +1,12 @@
-//! From what the user asked to what will be done: which roots, which scans
-//! go on and which start afresh. Refuses what would turn an unplugged disk
-//! into a removal.
+//! From what the user asked to what will be done: which roots, which scans are
+//! resumed and which start over. Refuses what would take an unplugged disk for
+//! deleted files.
 
 mod presence;
+mod request;
 mod roots;
 
+pub use request::Request;
 pub(crate) use roots::open_roots;
 
 use std::path::{Path, PathBuf};
@@ -21,23 +23,8 @@ use crate::scan::observe::Notice;
 use crate::scan::scope::Scope;
 use presence::{Refused, examine, locate, outermost, resolve};
 
-/// An unfinished scan older than this is listed afresh.
+/// An unfinished scan older than this is listed again.
 const STALE_SECONDS: i64 = 24 * 60 * 60;
-
-/// What the user asked for.
-#[derive(Debug, Clone)]
-pub struct Request {
-    /// The folders, as typed.
-    pub paths: Vec<PathBuf>,
-    /// What to do with them.
-    pub options: ScanOptions,
-    /// List afresh even where an unfinished scan could go on.
-    pub restart: bool,
-    /// Believe a root that is empty, or a mount point without its filesystem.
-    pub allow_empty: bool,
-    /// Believe a root that lies on another filesystem than last time.
-    pub moved: bool,
-}
 
 /// One scan of one root, or of a part of it.
 #[derive(Debug)]
@@ -103,7 +90,7 @@ impl Plan {
         })
     }
 
-    /// The plan that goes on with unfinished scans of equal options.
+    /// The plan that resumes unfinished scans of equal options.
     pub fn resume(
         catalog: &mut Exclusive,
         scans: &[ScanRow],
@@ -345,7 +332,7 @@ fn plan_root(
     start.plan(catalog, request, unfinished.as_ref(), notify)
 }
 
-/// A folder from which a scan starts or goes on.
+/// A folder from which a scan starts or is resumed.
 struct Start<'a> {
     placement: &'a Placement,
     volume: VolumeId,
@@ -354,8 +341,8 @@ struct Start<'a> {
 }
 
 impl Start<'_> {
-    /// Goes on with the unfinished scan if that makes sense, and starts one
-    /// afresh otherwise.
+    /// Resumes the unfinished scan if that makes sense, and starts another
+    /// otherwise.
     fn plan(
         &self,
         catalog: &mut Exclusive,
@@ -364,7 +351,7 @@ impl Start<'_> {
         notify: &mut dyn FnMut(Notice),
     ) -> Result<RootPlan, ScanError> {
         let mut seeds = Seeds::Folders(vec![self.placement.start]);
-        let scan = match unfinished.map(|scan| (scan, afresh_reason(request, scan))) {
+        let scan = match unfinished.map(|scan| (scan, restart_reason(request, scan))) {
             Some((scan, None)) => {
                 notify(Notice::Resumed(scan.id, self.path.to_owned()));
                 catalog.continue_scan(scan.id, Stage::List)?;
@@ -410,8 +397,8 @@ impl Start<'_> {
     }
 }
 
-/// Why an unfinished scan is not gone on with, if so.
-fn afresh_reason(request: &Request, scan: &ScanRow) -> Option<&'static str> {
+/// Why an unfinished scan is not resumed, if so.
+fn restart_reason(request: &Request, scan: &ScanRow) -> Option<&'static str> {
     let Some(before) = &scan.options else {
         return Some("its options are unreadable");
     };

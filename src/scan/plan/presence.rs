@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::Request;
+use super::request::Request;
 use crate::access::{empty_reason, moved_reason, online_state};
 use crate::catalog::RootRow;
 use crate::platform::{Dir, EntryKind, Volume, VolumeTable};
