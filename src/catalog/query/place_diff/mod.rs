@@ -198,8 +198,8 @@ impl PlaceDiff {
     /// The next files of the one side that pass the filter, by path; empty at
     /// the end.
     ///
-    /// In unresolved is what [`ReadOnly::undetermined`] would call undetermined if
-    /// the catalog held the file and the other side alone.
+    /// A file is unresolved if the catalog would call it unchecked, were the file
+    /// and the other side all that it holds.
     pub fn next_files(&mut self) -> Result<Vec<DiffFile>, CatalogError> {
         let mut files = Vec::new();
         while files.is_empty() {

@@ -134,9 +134,13 @@ mod tests {
         (0..count).map(copy).collect()
     }
 
-    /// Copies of these fingerprints, the first of them racy: those that are alone,
-    /// with whether they are racy, and the classes.
-    fn sifted(fingerprints: &[Option<u64>]) -> (Vec<(u64, bool)>, Vec<(Vec<u64>, bool)>) {
+    /// Copies that are alone, with whether they are racy.
+    type Alone = Vec<(u64, bool)>;
+    /// The members of classes, with whether they must get a digest.
+    type Classes = Vec<(Vec<u64>, bool)>;
+
+    /// Copies of these fingerprints, the first of them racy.
+    fn sifted(fingerprints: &[Option<u64>]) -> (Alone, Classes) {
         let copies = copies(fingerprints.len() as u64);
         let mut sifting = Sifting {
             kinds: BTreeMap::new(),
