@@ -92,7 +92,7 @@ impl WorkerContext {
     /// the item's own unit.
     pub fn progress(&self, amount: u64) {
         if self.sign_of_life(|_| ()) {
-            self.metrics.progressed(amount);
+            self.metrics.progress.add(amount);
         }
     }
 
@@ -162,7 +162,7 @@ impl WorkerContext {
         track.last_sign = Instant::now();
         track.path.as_mut_os_string().clear();
         track.part = None;
-        self.metrics.item_started();
+        self.metrics.active.add(1);
         true
     }
 

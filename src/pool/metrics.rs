@@ -35,7 +35,7 @@ impl Counter {
         self.0.fetch_max(level, Ordering::Relaxed);
     }
 
-    fn set(&self, value: u64) {
+    pub(crate) fn set(&self, value: u64) {
         self.0.store(value, Ordering::Relaxed);
     }
 }
@@ -43,14 +43,14 @@ impl Counter {
 /// The counters of one pool, or of several that run one after the other.
 #[derive(Debug, Default)]
 pub struct PoolMetrics {
-    workers: Counter,
-    active: Counter,
+    pub(crate) workers: Counter,
+    pub(crate) active: Counter,
     queued: Counter,
     processed: Counter,
     failed: Counter,
     abandoned: Counter,
     queue_peak: Counter,
-    progress: Counter,
+    pub(crate) progress: Counter,
     busy_ns: Counter,
     durations: Mutex<Vec<(&'static str, Durations)>>,
     pub(crate) current_path: CurrentPath,
@@ -120,11 +120,6 @@ impl PoolMetrics {
         self.current_path.ask()
     }
 
-    /// The pool has this many workers now.
-    pub(crate) fn has_workers(&self, workers: usize) {
-        self.workers.set(workers as u64);
-    }
-
     /// An item was queued, and the queue is now this long.
     pub(crate) fn item_queued(&self, queue_length: usize) {
         self.queued.add(1);
@@ -132,19 +127,9 @@ impl PoolMetrics {
         self.queue_peak.raise_to((queue_length as u64).max(1));
     }
 
-    /// A worker took an item.
-    pub(crate) fn item_started(&self) {
-        self.active.add(1);
-    }
-
     /// A worker gave a sign of life after this long.
     pub(crate) fn worked(&self, time: Duration) {
         self.busy_ns.add(nanoseconds(time));
-    }
-
-    /// An item got this much further.
-    pub(crate) fn progressed(&self, amount: u64) {
-        self.progress.add(amount);
     }
 
     /// A worker came to the end of its item; it failed if it panicked.
@@ -223,9 +208,9 @@ mod tests {
     #[test]
     fn utilisation_is_a_share_of_all_workers_time() {
         let second = Duration::from_secs(1);
-        let share = |busy_ms: u64, workers: usize, elapsed: Duration| {
+        let share = |busy_ms: u64, workers: u64, elapsed: Duration| {
             let metrics = PoolMetrics::default();
-            metrics.has_workers(workers);
+            metrics.workers.set(workers);
             metrics.worked(Duration::from_millis(busy_ms));
             metrics.snapshot().utilisation(elapsed)
         };
@@ -240,10 +225,10 @@ mod tests {
     fn each_label_keeps_its_own_durations() {
         let metrics = PoolMetrics::default();
         for millis in [1, 3] {
-            metrics.item_started();
+            metrics.active.add(1);
             metrics.item_ended("probe", Duration::from_millis(millis), false);
         }
-        metrics.item_started();
+        metrics.active.add(1);
         metrics.item_ended("hash", Duration::from_secs(1), true);
         let seen = metrics.snapshot();
         assert_eq!(seen.durations("list"), Durations::default());

@@ -112,7 +112,7 @@ impl<T: WorkItem> Pool<T> {
         if options.workers < 1 {
             return Err(PoolError::NoWorkers);
         }
-        metrics.has_workers(options.workers);
+        metrics.workers.set(options.workers as u64);
         let (queue, receiver) = bounded(options.queue);
         let shared = Arc::new(Shared {
             queue: receiver,
@@ -211,7 +211,8 @@ impl<T: WorkItem> Pool<T> {
                 break;
             }
         }
-        self.shared.metrics.has_workers(crew.members.len());
+        let workers = crew.members.len() as u64;
+        self.shared.metrics.workers.set(workers);
     }
 
     /// Lets the workers finish what they have and leave; what is queued is

@@ -19,12 +19,12 @@ use super::read::{Classes, HashSource};
 use super::start::{Started, start};
 use crate::access::join;
 use crate::catalog::{
-    Candidates, CatalogError, Exclusive, FolderPaths, Pause, ReadOnly, Record, ScanRow, Selection,
-    Settled, WorkCopy, Writer, WriterHandle,
+    Candidates, CatalogError, Exclusive, FolderPaths, Pause, ReadOnly, Record, Selection, Settled,
+    WorkCopy, Writer, WriterHandle,
 };
 use crate::model::{
-    Fault, Findings, Mode, Outcome, ScanCounters, ScanId, ScanOptions, ScanState, Stage, Step,
-    Summary, Timing,
+    Fault, Mode, Outcome, ScanCounters, ScanId, ScanOptions, ScanState, Stage, Step, Summary,
+    Timing,
 };
 use crate::platform::give_back_memory;
 use summary::summarise;
@@ -64,7 +64,7 @@ pub fn run(
     };
     run.announce();
     let ended = run.stages();
-    run.close(&ended).finish(writer, began, ended)
+    run.close(writer, began, ended)
 }
 
 /// The state of a run between its stages.
@@ -369,8 +369,14 @@ impl Run<'_> {
         Ok(reader)
     }
 
-    /// Ends the workers; marks the scans interrupted unless they are done.
-    fn close(self, ended: &Result<StageEnd, ScanError>) -> Closed {
+    /// Ends the workers and the writer; marks the scans interrupted unless they
+    /// are done.
+    fn close(
+        mut self,
+        writer: Writer,
+        began: Instant,
+        ended: Result<StageEnd, ScanError>,
+    ) -> Result<Outcome, ScanError> {
         if !matches!(ended, Ok(StageEnd::Finished)) {
             // If the writer is gone, the next command marks them.
             self.interrupt(&self.scans).ok();
@@ -380,59 +386,24 @@ impl Run<'_> {
         if self.controls.shutdown.is_stopped() {
             events::shutdown_done(&findings, asked.elapsed());
         }
-        Closed {
-            path: self.path,
-            scans: self.scans,
-            findings,
-            adopted: self.adopted,
-            summary: self.summary,
-            timing: self.timing,
-        }
-    }
-}
-
-/// What is left of a run when its workers are gone.
-struct Closed {
-    path: PathBuf,
-    scans: Vec<ScanId>,
-    findings: Findings,
-    adopted: u64,
-    summary: Option<Summary>,
-    timing: Timing,
-}
-
-impl Closed {
-    /// Waits until everything is committed, and says how the run ended.
-    fn finish(
-        mut self,
-        writer: Writer,
-        began: Instant,
-        ended: Result<StageEnd, ScanError>,
-    ) -> Result<Outcome, ScanError> {
         self.timing.writer = finish_writer(writer)?;
         let mut counters = ScanCounters::default();
-        for scan in self.scans()? {
-            events::scan_end(&scan, began.elapsed(), ended.as_ref().err());
-            counters = counters.plus(&scan.counters);
+        let reader = ReadOnly::open(&self.path)?;
+        for scan in &self.scans {
+            if let Some(scan) = reader.scan(*scan)? {
+                events::scan_end(&scan, began.elapsed(), ended.as_ref().err());
+                counters = counters.plus(&scan.counters);
+            }
         }
         Ok(Outcome {
             interrupted: ended? == StageEnd::Interrupted,
             counters,
-            findings: self.findings,
+            findings,
             adopted: self.adopted,
             summary: self.summary,
             elapsed: began.elapsed(),
             timing: self.timing,
         })
-    }
-
-    /// The scans as the catalog holds them now.
-    fn scans(&self) -> Result<Vec<ScanRow>, CatalogError> {
-        let reader = ReadOnly::open(&self.path)?;
-        let scans = self.scans.iter();
-        scans
-            .filter_map(|scan| reader.scan(*scan).transpose())
-            .collect()
     }
 }
 
