@@ -106,11 +106,8 @@ impl WorkerContext {
 
     /// A sign of life: work on this part of an item, which is that path, begins.
     pub fn begin_part(&self, part: usize, path: &Path) {
-        self.sign_of_life(|track| {
-            track.part = Some(part);
-            track.set_path(path);
-            self.metrics.current_path.offer(path);
-        });
+        self.set_part(part);
+        self.set_path(path);
     }
 
     /// Says which part of an item of several files is worked on from now on,

@@ -142,10 +142,12 @@ impl PoolMetrics {
         };
         ends.add(1);
         let mut all = lock(&self.durations);
-        match all.iter_mut().find(|(known, _)| *known == label) {
-            Some((_, durations)) => durations.add(duration),
-            None => all.push((label, Durations::of(duration))),
-        }
+        let known = all.iter().position(|(known, _)| *known == label);
+        let at = known.unwrap_or_else(|| {
+            all.push((label, Durations::default()));
+            all.len() - 1
+        });
+        all[at].1.add(duration);
     }
 
     /// A worker was abandoned together with its item.
@@ -169,12 +171,6 @@ pub struct Durations {
 impl Durations {
     /// Buckets of the histogram; the last one begins at 2²⁶ µs, 67 seconds.
     pub const BUCKETS: usize = 28;
-
-    fn of(duration: Duration) -> Self {
-        let mut one = Self::default();
-        one.add(duration);
-        one
-    }
 
     fn add(&mut self, duration: Duration) {
         self.total += duration;

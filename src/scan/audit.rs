@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 
 use crate::access::{OpenRoots, open_online};
 use crate::catalog::{
-    AuditFinding, AuditId, AuditList, AuditNote, AuditScope, CatalogError, Exclusive, FileFilter,
-    RootRow, Writer, WriterHandle,
+    AuditCopy, AuditFinding, AuditId, AuditList, AuditNote, AuditScope, CatalogError, Exclusive,
+    FileFilter, RootRow, Writer, WriterHandle,
 };
 use crate::model::{Findings, FolderId, Limits, ScanOptions, Timestamp};
 use crate::scan::context::RunContext;
 use crate::scan::devices::Throttle;
 use crate::scan::engine::{
-    AuditVerdict, Audited, Controls, Engine, Item, ItemResult, Source, StageEnd,
+    AuditVerdict, Audited, Controls, Engine, Expected, Item, ItemResult, Source, StageEnd,
 };
 use crate::scan::error::ScanError;
 use crate::scan::observe::{Metrics, Notice};
@@ -249,7 +249,14 @@ impl Source for AuditSource<'_> {
             return Err(error.into());
         }
         let batch = self.list.next_batch(BATCH_FILES, BATCH_BYTES)?;
-        Ok((!batch.is_empty()).then_some(Item::Audit(batch)))
+        if batch.is_empty() {
+            return Ok(None);
+        }
+        let expected = |audited: AuditCopy| {
+            let AuditCopy { copy, digest, racy } = audited;
+            (Expected { digest, racy }, copy)
+        };
+        Ok(Some(Item::audit(batch.into_iter().map(expected))))
     }
 
     fn accept(&mut self, found: ItemResult) {

@@ -271,7 +271,7 @@ impl Faults {
         }
         let step = match stuck.item {
             Item::List(_) => Step::OpenFolder,
-            Item::Probe(_) | Item::Hash(_) | Item::Audit(_) => Step::Read,
+            Item::Read(_) => Step::Read,
         };
         let fault = Fault::timed_out(step, abandoned.idle.as_secs());
         events::item_given_up(abandoned, stuck.item.places().len());
@@ -345,7 +345,7 @@ impl Faults {
     fn scan_of(&self, item: &Item) -> ScanId {
         match item {
             Item::List(item) => item.scan,
-            Item::Probe(_) | Item::Hash(_) | Item::Audit(_) => self.lead,
+            Item::Read(_) => self.lead,
         }
     }
 }

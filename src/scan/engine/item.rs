@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::catalog::{AuditCopy, HashClass, Signature, WorkCopy, WorkName};
-use crate::model::{FileState, FolderId, ItemKind, RootId, ScanId, Timestamp, VolumeId};
+use crate::catalog::{HashClass, Signature, WorkCopy, WorkName};
+use crate::model::{Digest, FileState, FolderId, ItemKind, RootId, ScanId, Timestamp, VolumeId};
 use crate::scan::scope::IgnoreChain;
 
 /// One unit of work, with its history.
@@ -33,17 +33,20 @@ impl Work {
     }
 
     /// The part that hangs as work of its own, and what is left without it. A
-    /// listing hangs at `path` when it names a part: it was reading that file.
+    /// listing that names a part was reading the file at `path`.
     pub(crate) fn split(&self, part: Option<usize>, path: &Path) -> (Self, Option<Self>) {
         let with = |item| Self {
             item,
             ..self.clone()
         };
-        let (stuck, rest) = match self.item.split_listing(part, path) {
-            Some((file, listing)) => (file, Some(listing)),
-            None => self.item.split(part),
-        };
-        (with(stuck), rest.map(with))
+        let parts = part.and_then(|part| match &self.item {
+            Item::List(item) => item.split(path),
+            Item::Read(item) => item.split(part),
+        });
+        match parts {
+            Some((stuck, rest)) => (with(stuck), rest.map(with)),
+            None => (self.clone(), None),
+        }
     }
 }
 
@@ -52,82 +55,51 @@ impl Work {
 pub(crate) enum Item {
     /// List one folder.
     List(ListItem),
-    /// Hash head and tail of a batch of files.
-    Probe(Vec<WorkCopy>),
-    /// Read some classes of files, each in step.
-    Hash(Vec<HashClass>),
-    /// Read a batch of files again, to see whether they are what they were.
-    Audit(Vec<AuditCopy>),
+    /// Read files.
+    Read(ReadItem),
 }
 
 impl Item {
+    /// Hashes head and tail of each copy.
+    pub(crate) fn probe(copies: Vec<WorkCopy>) -> Self {
+        let task = Task::Probe;
+        Self::Read(ReadItem { task, copies })
+    }
+
+    /// Reads some classes, each in step.
+    pub(crate) fn hash(classes: Vec<HashClass>) -> Self {
+        let span = |class: &HashClass| ClassSpan {
+            copies: class.copies.len(),
+            must_digest: class.must_digest,
+        };
+        let task = Task::Hash(classes.iter().map(span).collect());
+        let copies = classes.into_iter().flat_map(|class| class.copies).collect();
+        Self::Read(ReadItem { task, copies })
+    }
+
+    /// Reads one copy of a class by itself.
+    pub(crate) fn hash_alone(copy: &WorkCopy) -> Self {
+        Self::Read(ReadItem {
+            task: Task::Hash(vec![ClassSpan::ALONE]),
+            copies: vec![copy.clone()],
+        })
+    }
+
+    /// Reads copies again, to see whether they are what they were.
+    pub(crate) fn audit(copies: impl IntoIterator<Item = (Expected, WorkCopy)>) -> Self {
+        let (expected, copies) = copies.into_iter().unzip();
+        let task = Task::Audit(expected);
+        Self::Read(ReadItem { task, copies })
+    }
+
     /// Its kind, for metrics.
     pub(crate) fn kind(&self) -> ItemKind {
         match self {
             Self::List(_) => ItemKind::List,
-            Self::Probe(_) => ItemKind::Probe,
-            Self::Hash(_) | Self::Audit(_) => ItemKind::Hash,
-        }
-    }
-
-    /// The item that reads one copy of a class by itself.
-    pub(crate) fn alone(size: u64, copy: &WorkCopy) -> Self {
-        Self::Hash(vec![HashClass {
-            size,
-            must_digest: true,
-            copies: vec![copy.clone()],
-        }])
-    }
-
-    /// The part that hangs as an item of its own, and what is left to do
-    /// without it.
-    fn split(&self, part: Option<usize>) -> (Self, Option<Self>) {
-        let parts = part.and_then(|part| match self {
-            Self::List(_) => None,
-            Self::Probe(copies) => {
-                let (stuck, rest) = take_out(copies, part)?;
-                Some((Self::Probe(stuck), Self::Probe(rest)))
-            }
-            Self::Hash(classes) => {
-                let (stuck, rest) = split_classes(classes, part)?;
-                Some((Self::Hash(vec![stuck]), Self::Hash(rest)))
-            }
-            Self::Audit(copies) => {
-                let (stuck, rest) = take_out(copies, part)?;
-                Some((Self::Audit(stuck), Self::Audit(rest)))
-            }
-        });
-        match parts {
-            Some((stuck, rest)) => (stuck, Some(rest).filter(|rest| !rest.copies().is_empty())),
-            None => (self.clone(), None),
-        }
-    }
-
-    /// For a listing that was reading a file when it came to a halt: the file
-    /// as an item of its own, and the listing without reading.
-    fn split_listing(&self, part: Option<usize>, file: &Path) -> Option<(Self, Self)> {
-        let (Self::List(item), Some(_), Some(name)) = (self, part, file.file_name()) else {
-            return None;
-        };
-        let stuck = WorkCopy {
-            names: vec![(item.folder, name.to_owned())],
-            state: FileState::default(),
-            volume: item.volume,
-        };
-        let listing = ListItem {
-            hung: Some(name.to_owned()),
-            ..item.again()
-        };
-        Some((Self::Probe(vec![stuck]), Self::List(listing)))
-    }
-
-    /// The copies it opens.
-    fn copies(&self) -> Vec<&WorkCopy> {
-        match self {
-            Self::List(_) => Vec::new(),
-            Self::Probe(copies) => copies.iter().collect(),
-            Self::Hash(classes) => classes.iter().flat_map(|class| &class.copies).collect(),
-            Self::Audit(copies) => copies.iter().map(|audited| &audited.copy).collect(),
+            Self::Read(item) => match item.task {
+                Task::Probe => ItemKind::Probe,
+                Task::Hash(_) | Task::Audit(_) => ItemKind::Hash,
+            },
         }
     }
 
@@ -135,9 +107,7 @@ impl Item {
     pub(crate) fn volumes(&self) -> Vec<VolumeId> {
         let mut volumes: Vec<VolumeId> = match self {
             Self::List(item) => vec![item.volume],
-            Self::Probe(_) | Self::Hash(_) | Self::Audit(_) => {
-                self.copies().iter().map(|copy| copy.volume).collect()
-            }
+            Self::Read(item) => item.copies.iter().map(|copy| copy.volume).collect(),
         };
         volumes.sort_unstable();
         volumes.dedup();
@@ -148,8 +118,8 @@ impl Item {
     pub(crate) fn operations_on(&self, volume: VolumeId) -> usize {
         match self {
             Self::List(_) => 1,
-            Self::Probe(_) | Self::Hash(_) | Self::Audit(_) => {
-                let copies = self.copies().into_iter();
+            Self::Read(item) => {
+                let copies = item.copies.iter();
                 copies.filter(|copy| copy.volume == volume).count()
             }
         }
@@ -159,41 +129,94 @@ impl Item {
     pub(crate) fn places(&self) -> Vec<Place> {
         match self {
             Self::List(item) => vec![Place::folder(item.folder)],
-            Self::Probe(_) | Self::Hash(_) | Self::Audit(_) => {
-                self.copies().into_iter().map(Place::of_copy).collect()
+            Self::Read(item) => item.copies.iter().map(Place::of_copy).collect(),
+        }
+    }
+}
+
+/// Files to read, and what for.
+#[derive(Debug, Clone)]
+pub(crate) struct ReadItem {
+    pub(crate) task: Task,
+    /// The copies; each is a part of the item.
+    pub(crate) copies: Vec<WorkCopy>,
+}
+
+impl ReadItem {
+    /// One copy as an item of its own, and what is left without it; `None` if
+    /// there are not so many.
+    fn split(&self, part: usize) -> Option<(Item, Option<Item>)> {
+        self.copies.get(part)?;
+        let mut rest = self.clone();
+        let stuck = Self {
+            task: rest.task.take_out(part),
+            copies: vec![rest.copies.remove(part)],
+        };
+        let rest = (!rest.copies.is_empty()).then_some(Item::Read(rest));
+        Some((Item::Read(stuck), rest))
+    }
+}
+
+/// What files are read for.
+#[derive(Debug, Clone)]
+pub(crate) enum Task {
+    /// Their probes.
+    Probe,
+    /// Their digests: the classes follow each other in the copies.
+    Hash(Vec<ClassSpan>),
+    /// An audit: what is expected of each copy.
+    Audit(Vec<Expected>),
+}
+
+impl Task {
+    /// The task of one copy alone; this one continues without it.
+    fn take_out(&mut self, part: usize) -> Self {
+        match self {
+            Self::Probe => Self::Probe,
+            Self::Audit(expected) => Self::Audit(vec![expected.remove(part)]),
+            Self::Hash(classes) => {
+                let mut end = 0;
+                let class = classes.iter_mut().find(|class| {
+                    end += class.copies;
+                    part < end
+                });
+                if let Some(class) = class {
+                    // Files that are not compared with each other need digests.
+                    *class = ClassSpan {
+                        copies: class.copies - 1,
+                        must_digest: true,
+                    };
+                }
+                classes.retain(|class| class.copies > 0);
+                Self::Hash(vec![ClassSpan::ALONE])
             }
         }
     }
 }
 
-/// One of some copies alone, and the others; `None` if there are not so many.
-fn take_out<T: Clone>(copies: &[T], part: usize) -> Option<(Vec<T>, Vec<T>)> {
-    let stuck = copies.get(part)?.clone();
-    let mut rest = copies.to_vec();
-    rest.remove(part);
-    Some((vec![stuck], rest))
+/// So many copies that agree in size and probe.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ClassSpan {
+    pub(crate) copies: usize,
+    /// Whether a copy that equals no other one here needs a digest all the same.
+    pub(crate) must_digest: bool,
 }
 
-/// One copy of some classes, counted through, as a class of its own, and what
-/// is left without it; `None` if there are not so many.
-fn split_classes(classes: &[HashClass], part: usize) -> Option<(HashClass, Vec<HashClass>)> {
-    let mut rest = classes.to_vec();
-    let mut before = 0;
-    let of = rest.iter().position(|class| {
-        let is_in = part - before < class.copies.len();
-        before += if is_in { 0 } else { class.copies.len() };
-        is_in
-    })?;
-    let class = &mut rest[of];
-    // Files that are not compared with each other need their digests.
-    class.must_digest = true;
-    let stuck = HashClass {
-        size: class.size,
+impl ClassSpan {
+    /// One copy that is compared with none.
+    const ALONE: Self = Self {
+        copies: 1,
         must_digest: true,
-        copies: vec![class.copies.remove(part - before)],
     };
-    rest.retain(|class| !class.copies.is_empty());
-    Some((stuck, rest))
+}
+
+/// What an audit expects of a copy.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Expected {
+    /// The digest it should have; `None` if it has none yet.
+    pub(crate) digest: Option<Digest>,
+    /// Whether it was too young to trust when it was read.
+    pub(crate) racy: bool,
 }
 
 /// A folder to list.
@@ -220,6 +243,22 @@ pub(crate) struct ListItem {
 }
 
 impl ListItem {
+    /// For a listing that was reading a file when it hung: that file as an item
+    /// of its own, and the listing without reading.
+    fn split(&self, file: &Path) -> Option<(Item, Option<Item>)> {
+        let name = file.file_name()?;
+        let stuck = WorkCopy {
+            names: vec![(self.folder, name.to_owned())],
+            state: FileState::default(),
+            volume: self.volume,
+        };
+        let listing = Self {
+            hung: Some(name.to_owned()),
+            ..self.again()
+        };
+        Some((Item::probe(vec![stuck]), Some(Item::List(listing))))
+    }
+
     /// The same once more. Parts of the folder may have been sent before the
     /// first attempt failed, so that the catalog may know it now.
     pub(crate) fn again(&self) -> Self {
@@ -298,7 +337,6 @@ impl Place {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::FileState;
 
     fn class(inodes: std::ops::Range<u64>) -> HashClass {
         let copy = |ino: u64| WorkCopy {
@@ -319,31 +357,36 @@ mod tests {
     }
 
     /// The inodes of each class, and whether it must be digested.
-    fn shape(item: &Item) -> Vec<(Vec<u64>, bool)> {
-        let Item::Hash(classes) = item else {
+    fn shape(work: &Work) -> Vec<(Vec<u64>, bool)> {
+        let Item::Read(item) = &work.item else {
             return Vec::new();
         };
-        let inodes = |class: &HashClass| {
-            let copies = class.copies.iter();
-            copies.map(|copy| copy.state.ino.unwrap()).collect()
+        let Task::Hash(classes) = &item.task else {
+            return Vec::new();
         };
-        let of_class = |class| (inodes(class), class.must_digest);
-        classes.iter().map(of_class).collect()
+        let mut inodes = item.copies.iter().map(|copy| copy.state.ino.unwrap());
+        let mut of_class = |class: &ClassSpan| {
+            let inodes = inodes.by_ref().take(class.copies).collect();
+            (inodes, class.must_digest)
+        };
+        classes.iter().map(&mut of_class).collect()
     }
 
     #[test]
     fn a_part_that_hangs_is_found_in_its_class() {
-        let item = Item::Hash(vec![class(0..3), class(3..4), class(4..6)]);
-        let (stuck, rest) = item.split(Some(1));
+        let classes = vec![class(0..3), class(3..4), class(4..6)];
+        let work = Work::new(Item::hash(classes));
+        let split = |part| work.split(Some(part), Path::new("/file"));
+        let (stuck, rest) = split(1);
         assert_eq!(shape(&stuck), [(vec![1], true)]);
         let expected = [(vec![0, 2], true), (vec![3], false), (vec![4, 5], false)];
         assert_eq!(shape(&rest.unwrap()), expected);
-        let (stuck, rest) = item.split(Some(3));
+        let (stuck, rest) = split(3);
         assert_eq!(shape(&stuck), [(vec![3], true)]);
         let expected = [(vec![0, 1, 2], false), (vec![4, 5], false)];
         assert_eq!(shape(&rest.unwrap()), expected);
-        let (stuck, rest) = item.split(Some(6));
-        assert_eq!((shape(&stuck), rest.is_none()), (shape(&item), true));
-        assert_eq!(item.places().len(), 6);
+        let (stuck, rest) = split(6);
+        assert_eq!((shape(&stuck), rest.is_none()), (shape(&work), true));
+        assert_eq!(work.item.places().len(), 6);
     }
 }

@@ -11,7 +11,9 @@ mod retry;
 mod sources;
 
 pub(crate) use faults::Undone;
-pub(crate) use item::{FromParent, Item, ListItem, Origin, Place, Work};
+pub(crate) use item::{
+    ClassSpan, Expected, FromParent, Item, ListItem, Origin, Place, ReadItem, Task, Work,
+};
 pub use orchestrator::Controls;
 pub(crate) use orchestrator::{Engine, Setup, StageEnd};
 pub use report::{AuditVerdict, Audited};

@@ -104,7 +104,7 @@ mod tests {
     fn work(failed: u32) -> Work {
         Work {
             failed,
-            ..Work::new(Item::Probe(Vec::new()))
+            ..Work::new(Item::probe(Vec::new()))
         }
     }
 

@@ -217,7 +217,7 @@ pub(crate) struct ProbeSource(pub Candidates);
 impl Source for ProbeSource {
     fn next(&mut self) -> Result<Option<Item>, ScanError> {
         let batch = self.0.next_batch(PROBE_BATCH)?;
-        Ok((!batch.is_empty()).then_some(Item::Probe(batch)))
+        Ok((!batch.is_empty()).then_some(Item::probe(batch)))
     }
 }
 
@@ -227,6 +227,6 @@ pub(crate) struct DeferredSource(pub VecDeque<WorkCopy>);
 impl Source for DeferredSource {
     fn next(&mut self) -> Result<Option<Item>, ScanError> {
         let batch: Vec<WorkCopy> = self.0.drain(..PROBE_BATCH.min(self.0.len())).collect();
-        Ok((!batch.is_empty()).then_some(Item::Probe(batch)))
+        Ok((!batch.is_empty()).then_some(Item::probe(batch)))
     }
 }

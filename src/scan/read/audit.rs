@@ -6,21 +6,26 @@ use std::io;
 use super::compare::Buffers;
 use crate::access::content::{CHUNK, digest_with, probe_of};
 use crate::access::{is_racy, is_unchanged};
-use crate::catalog::AuditCopy;
+use crate::catalog::WorkCopy;
 use crate::model::{Digest, now_ns};
 use crate::platform::OpenFile;
 use crate::scan::context::{ItemContext, Opening};
-use crate::scan::engine::{AuditVerdict, Audited, Item, ItemResult};
+use crate::scan::engine::{AuditVerdict, Audited, Expected, Item, ItemResult};
 
 /// Reads the copies one after the other; stops early on shutdown.
-pub(crate) fn audit_batch(item: &mut ItemContext<'_>, copies: &[AuditCopy], buffers: &mut Buffers) {
+pub(crate) fn audit_batch(
+    item: &mut ItemContext<'_>,
+    copies: &[WorkCopy],
+    expected: &[Expected],
+    buffers: &mut Buffers,
+) {
     let mut buffer = buffers.take(CHUNK);
-    for (part, audited) in copies.iter().enumerate() {
+    for (part, (copy, expected)) in copies.iter().zip(expected).enumerate() {
         if item.is_stopped() {
             break;
         }
         item.worker.set_part(part);
-        audit_copy(item, audited, &mut buffer);
+        audit_copy(item, copy, *expected, &mut buffer);
     }
     buffers.give_back(buffer);
     // What a scan would do about a changed file is left to the next scan.
@@ -30,15 +35,15 @@ pub(crate) fn audit_batch(item: &mut ItemContext<'_>, copies: &[AuditCopy], buff
     }
 }
 
-fn audit_copy(item: &mut ItemContext<'_>, audited: &AuditCopy, buffer: &mut [u8]) {
-    let again = || Item::Audit(vec![audited.clone()]);
+fn audit_copy(item: &mut ItemContext<'_>, copy: &WorkCopy, expected: Expected, buffer: &mut [u8]) {
+    let again = || Item::audit([(expected, copy.clone())]);
     let mut racy = false;
-    let verdict = match item.open(&audited.copy, again) {
+    let verdict = match item.open(copy, again) {
         Opening::Opened(file, _) => {
             file.forget_cached();
-            racy = is_racy(&audited.copy.state, now_ns());
+            racy = is_racy(&copy.state, now_ns());
             match read(item, &file, buffer) {
-                Ok(Some(digest)) => judge(audited, &file, digest),
+                Ok(Some(digest)) => judge(expected, &file, digest),
                 Ok(None) if item.is_stopped() => return,
                 Ok(None) => Ok(AuditVerdict::Changed),
                 Err(error) => Err(error),
@@ -49,8 +54,8 @@ fn audit_copy(item: &mut ItemContext<'_>, audited: &AuditCopy, buffer: &mut [u8]
         Opening::Failed => return,
     };
     match verdict {
-        Ok(verdict) => push(item, audited, verdict, racy),
-        Err(error) => item.failed(&audited.copy, &error, again),
+        Ok(verdict) => push(item, copy, expected, verdict, racy),
+        Err(error) => item.failed(copy, &error, again),
     }
 }
 
@@ -72,11 +77,11 @@ fn read(
     Ok(digest)
 }
 
-fn judge(audited: &AuditCopy, file: &OpenFile, digest: Digest) -> io::Result<AuditVerdict> {
-    Ok(match audited.digest {
-        Some(expected) if expected == digest => AuditVerdict::Sound,
+fn judge(expected: Expected, file: &OpenFile, digest: Digest) -> io::Result<AuditVerdict> {
+    Ok(match expected.digest {
+        Some(known) if known == digest => AuditVerdict::Sound,
         // It could have changed without its times moving when it was scanned.
-        Some(_) if audited.racy => AuditVerdict::Changed,
+        Some(_) if expected.racy => AuditVerdict::Changed,
         Some(_) => AuditVerdict::Corrupted(digest),
         None => {
             let probe = probe_of(file)?;
@@ -89,12 +94,17 @@ fn judge(audited: &AuditCopy, file: &OpenFile, digest: Digest) -> io::Result<Aud
     })
 }
 
-fn push(item: &mut ItemContext<'_>, audited: &AuditCopy, verdict: AuditVerdict, racy: bool) {
-    let copy = &audited.copy;
+fn push(
+    item: &mut ItemContext<'_>,
+    copy: &WorkCopy,
+    expected: Expected,
+    verdict: AuditVerdict,
+    racy: bool,
+) {
     match item.opener.absolute(&copy.names[0]) {
         Ok(path) => item.report.push_audited(Audited {
             path,
-            expected: audited.digest,
+            expected: expected.digest,
             state: copy.state,
             verdict,
             names: copy.names.clone(),

@@ -175,7 +175,7 @@ impl HashSource {
 impl Source for HashSource {
     fn next(&mut self) -> Result<Option<Item>, ScanError> {
         let classes = self.bundle()?;
-        Ok((!classes.is_empty()).then_some(Item::Hash(classes)))
+        Ok((!classes.is_empty()).then_some(Item::hash(classes)))
     }
 
     fn accept(&mut self, found: ItemResult) {

@@ -10,7 +10,7 @@ mod sample;
 
 pub(crate) use at_sight::ListedFolder;
 pub(crate) use audit::audit_batch;
-pub(crate) use compare::{Buffers, hash_classes};
+pub(crate) use compare::{Buffers, Class, hash_classes};
 pub(crate) use hash_source::{Classes, HashSource};
 pub(crate) use probe::probe_batch;
 pub(crate) use sample::Sampler;

@@ -42,7 +42,7 @@ fn read<'c>(
     copy: &'c WorkCopy,
     batch: &mut SampleBatch<'_, &'c WorkCopy>,
 ) {
-    let again = || Item::Probe(vec![copy.clone()]);
+    let again = || Item::probe(vec![copy.clone()]);
     let Opening::Opened(file, _) = item.open(copy, again) else {
         return;
     };

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 
+use super::class::Class;
 use super::equal_so_far::{Buffers, EqualSoFar, Kind, Sorting, WithChunk};
 use crate::access::content::{CHUNK, chunks};
 use crate::access::{is_racy, is_unchanged};
-use crate::catalog::{FileOutcome, HashClass, HashState, WorkCopy};
+use crate::catalog::{FileOutcome, HashState, WorkCopy};
 use crate::hash::{Hasher, STATE_FORMAT};
 use crate::model::now_ns;
 use crate::model::sampling::LARGE;
@@ -18,7 +19,7 @@ use crate::scan::engine::Item;
 
 /// A class and how far it was read.
 pub(super) struct ClassReading<'c> {
-    class: &'c HashClass,
+    class: Class<'c>,
     began: i64,
     members: Vec<Member<'c>>,
     /// Files whose next chunk is to be read.
@@ -48,7 +49,7 @@ type BySavedState = BTreeMap<Option<HashState>, Vec<usize>>;
 impl<'c> ClassReading<'c> {
     /// Opens every copy that is still what the catalog says, and puts those
     /// together that agree so far. `part` is the first copy's number.
-    pub(super) fn open(item: &mut ItemContext<'_>, class: &'c HashClass, part: usize) -> Self {
+    pub(super) fn open(item: &mut ItemContext<'_>, class: Class<'c>, part: usize) -> Self {
         let mut reading = Self {
             class,
             began: now_ns(),
@@ -97,7 +98,7 @@ impl<'c> ClassReading<'c> {
         part: usize,
     ) -> Option<Member<'c>> {
         item.worker.set_part(part);
-        let again = || Item::alone(self.class.size, copy);
+        let again = || Item::hash_alone(copy);
         let Opening::Opened(file, path) = item.open(copy, again) else {
             return None;
         };
@@ -212,7 +213,7 @@ impl<'c> ClassReading<'c> {
                 Err(error) => {
                     equal.must_digest = true;
                     let copy = self.members[member].copy;
-                    item.failed(copy, &error, || Item::alone(self.class.size, copy));
+                    item.failed(copy, &error, || Item::hash_alone(copy));
                 }
             }
         }

@@ -7,6 +7,7 @@
 //! `class_reading` one class, `equal_so_far` the files of a class that agree so
 //! far.
 
+mod class;
 mod class_reading;
 mod equal_so_far;
 mod limits;
@@ -14,10 +15,10 @@ mod sift;
 
 use std::time::Instant;
 
-use crate::catalog::HashClass;
 use crate::hash::Hasher;
 use crate::scan::context::{HandIn, ItemContext};
 use crate::scan::engine::ItemResult;
+pub(crate) use class::Class;
 use class_reading::ClassReading;
 pub(crate) use equal_so_far::Buffers;
 use equal_so_far::WithChunk;
@@ -31,7 +32,7 @@ use sift::sift;
 /// is sifted.
 pub(crate) fn hash_classes(
     item: &mut ItemContext<'_>,
-    classes: &[HashClass],
+    classes: &[Class<'_>],
     buffers: &mut Buffers,
 ) {
     if let [class] = classes
@@ -72,7 +73,7 @@ pub(crate) fn hash_classes(
 
 /// The classes of an item that were not begun.
 struct Waiting<'c> {
-    classes: &'c [HashClass],
+    classes: &'c [Class<'c>],
     /// The number of their first copy in the item.
     part: usize,
 }
@@ -89,7 +90,7 @@ impl<'c> Waiting<'c> {
             if open > most_open(item) && !active.is_empty() {
                 return;
             }
-            active.push(ClassReading::open(item, class, self.part));
+            active.push(ClassReading::open(item, *class, self.part));
             self.classes = rest;
             self.part += class.copies.len();
         }

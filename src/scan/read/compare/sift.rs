@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use super::class::Class;
 use super::equal_so_far::Buffers;
 use crate::access::content::{CHUNK, chunks};
 use crate::access::{is_racy, is_unchanged};
@@ -20,7 +21,7 @@ use crate::scan::engine::Item;
 /// returns the classes that remain. A stop settles nothing.
 pub(super) fn sift(
     item: &mut ItemContext<'_>,
-    class: &HashClass,
+    class: &Class<'_>,
     buffers: &mut Buffers,
 ) -> Vec<HashClass> {
     let mut sifting = Sifting {
@@ -86,7 +87,7 @@ impl<'c> Sifting<'c> {
 
 /// The fingerprint of a copy; `None` when there is none, which was noted.
 fn read(item: &mut ItemContext<'_>, copy: &WorkCopy, chunk: &mut [u8]) -> Option<u64> {
-    let again = || Item::alone(copy.state.size, copy);
+    let again = || Item::hash_alone(copy);
     let Opening::Opened(file, _) = item.open(copy, again) else {
         return None;
     };
