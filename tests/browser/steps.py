@@ -76,7 +76,7 @@ def figures(browser, made, shots):
     browser.open(made.empty)
     assert "No duplicates found" in browser.js("return document.body.textContent")
     browser.open(made.nothing)
-    assert browser.js(COUNT) == "1 group, freeing 0 B", "empty files free nothing"
+    assert browser.js(COUNT) == "1 group, 0 B reclaimable", "empty files save nothing"
     browser.open(made.unfinished)
     notices = browser.js("return [...document.querySelectorAll('#notices li')].map((notice) => notice.textContent)")
     assert notices == [
