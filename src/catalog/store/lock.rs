@@ -17,7 +17,15 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Exclusive use of a catalog, for as long as the value lives.
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    file: File,
+}
+
+/// Closing the file is not enough: a process started by another thread holds a
+/// copy of the descriptor until it runs its own program.
+impl Drop for Lock {
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
+    }
 }
 
 impl Lock {
@@ -53,7 +61,7 @@ impl Lock {
             Err(TryLockError::Error(source)) => return Err(failed(source)),
         }
         sign(&mut file, command).map_err(failed)?;
-        Ok(Self { _file: file })
+        Ok(Self { file })
     }
 
     /// Who holds the lock of a catalog, if anybody does. An error means that
@@ -105,6 +113,16 @@ mod tests {
         assert!(holder.ends_with("(dupescan scan)"), "{holder}");
         drop(first);
         assert_eq!(Lock::holder(&catalog).unwrap(), None);
+        Lock::take(&catalog, "purge").unwrap();
+    }
+
+    #[test]
+    fn a_copy_of_the_descriptor_does_not_keep_the_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let catalog = folder.path().join("catalog.db");
+        let first = Lock::take(&catalog, "scan").unwrap();
+        let _copy_of_a_child = first.file.try_clone().unwrap();
+        drop(first);
         Lock::take(&catalog, "purge").unwrap();
     }
 
