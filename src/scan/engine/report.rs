@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use super::item::{Item, ListItem, Place};
-use crate::catalog::{CatalogError, HashClass, WorkName};
+use crate::catalog::{CatalogError, WorkName};
 use crate::model::{Digest, Fault, FileState, Probe, VolumeId};
 
 /// What a worker reports about an item.
@@ -43,8 +43,6 @@ pub(crate) enum ItemResult {
     Nothing,
     /// Subfolders to list.
     Subfolders(Vec<ListItem>),
-    /// What remains of a class that was too large to be read in step.
-    Classes(Vec<HashClass>),
     /// Copies that were read again in an audit.
     Audited(Vec<Audited>),
 }

@@ -9,16 +9,11 @@ use super::compare::{classes_at_once, copies_in_step};
 use crate::catalog::{Candidates, HashClass};
 use crate::model::Limits;
 use crate::scan::context::RunContext;
-use crate::scan::engine::{Item, ItemResult, Source};
+use crate::scan::engine::{Item, Source};
 use crate::scan::error::ScanError;
 
 /// Bytes of classes in one item, beyond those that are read at once.
 const SMALL_CLASSES: u64 = 32 << 20;
-/// Largest files of a class that is sifted, and most bytes in them: one worker
-/// reads all of them, and those that turn out equal are read again, which should
-/// find them in memory.
-const SIFTED_SIZE: u64 = 1 << 20;
-const SIFTED_BYTES: u64 = 256 << 20;
 
 /// The classes of a scan, those first that would save most.
 pub(crate) struct Classes {
@@ -85,39 +80,16 @@ impl HashSource {
         }
     }
 
-    /// Makes the next class ready, if there is one.
+    /// Makes the next class ready, if there is one. One that is too large to be
+    /// read in step is split into parts that are compared by digest.
     fn fetch(&mut self) -> Result<(), ScanError> {
         if self.waiting.is_empty()
             && let Some(class) = self.classes.next()?
         {
-            self.wait_for(class);
-        }
-        Ok(())
-    }
-
-    /// A class that is too large to be read in step is sifted, or split into
-    /// parts that are compared by digest.
-    fn wait_for(&mut self, class: HashClass) {
-        if self.is_to_be_sifted(&class) {
-            self.waiting.push_back(class);
-        } else {
             let in_step = self.in_step(&class);
             self.waiting.extend(class.split(in_step));
         }
-    }
-
-    fn is_to_be_sifted(&self, class: &HashClass) -> bool {
-        self.is_too_large(class)
-            && !class.must_digest
-            && class.size <= SIFTED_SIZE
-            && total_size(class) <= SIFTED_BYTES
-            && self.run.throttle.is_none()
-            && self.in_step(class) > 1
-    }
-
-    /// Whether a class cannot be read in step.
-    fn is_too_large(&self, class: &HashClass) -> bool {
-        class.copies.len() > copies_in_step(&self.run)
+        Ok(())
     }
 
     /// Copies of a class that are read in step: one where a head would move
@@ -158,16 +130,11 @@ impl HashSource {
             bytes += total_size(class);
             let is_enough =
                 self.run.throttle.is_some() || classes.len() >= at_once && bytes > SMALL_CLASSES;
-            let is_too_much = bytes > share || self.is_too_large(class);
-            if !classes.is_empty() && (is_enough || is_too_much) {
+            if !classes.is_empty() && (is_enough || bytes > share) {
                 return Ok(classes);
             }
-            let is_alone = self.is_too_large(class);
             self.left = self.left.saturating_sub(total_size(class));
             classes.extend(self.waiting.pop_front());
-            if is_alone {
-                return Ok(classes);
-            }
         }
     }
 }
@@ -176,16 +143,6 @@ impl Source for HashSource {
     fn next(&mut self) -> Result<Option<Item>, ScanError> {
         let classes = self.bundle()?;
         Ok((!classes.is_empty()).then_some(Item::hash(classes)))
-    }
-
-    fn accept(&mut self, found: ItemResult) {
-        if let ItemResult::Classes(classes) = found {
-            for class in classes {
-                self.left += total_size(&class);
-                let in_step = self.in_step(&class);
-                self.waiting.extend(class.split(in_step));
-            }
-        }
     }
 }
 

@@ -14,7 +14,7 @@ pub(super) struct EqualSoFar {
     pub(super) offset: u64,
     pub(super) hasher: Hasher,
     /// Whether a file that equals no other must be hashed to the end all the same:
-    /// it has to be compared, by digest, with one that is not read here or failed.
+    /// it has to be compared, by its digest, with one that is not read here or failed.
     pub(super) must_digest: bool,
 }
 

@@ -12,14 +12,13 @@ pub(super) const SAVE_EVERY: Duration = Duration::from_millis(100);
 /// Classes that are read at a time where reads wait for a disk: hashing waits for
 /// it too, and what a kill cuts off has to be read again.
 const AT_ONCE_FROM_DISK: usize = 2;
-/// Most files that a worker has open to read them in step, and most of one class.
-/// With two or three in a class there are enough classes to hash together.
-const MOST_OPEN: usize = 64;
-const MOST_OF_A_CLASS: usize = 32;
+/// Most files that a worker has open to read them in step. A larger class is
+/// split into parts, whose files are all hashed to the end.
+const MOST_OPEN: usize = 128;
 
-/// How many copies of one class are read in step.
+/// How many copies are read in step.
 pub(crate) fn copies_in_step(run: &RunContext) -> usize {
-    run.files_at_once.min(MOST_OF_A_CLASS)
+    run.files_at_once.min(MOST_OPEN)
 }
 
 /// How many classes are read at a time, which is how many chunks are best hashed
@@ -34,9 +33,4 @@ pub(crate) fn classes_at_once(run: &RunContext, is_slow: bool) -> usize {
 /// How many chunks this item hashes together.
 pub(super) fn chunks_at_once(item: &ItemContext<'_>) -> usize {
     classes_at_once(item.run, item.pace.is_slow())
-}
-
-/// How many files an item may have open.
-pub(super) fn most_open(item: &ItemContext<'_>) -> usize {
-    item.run.files_at_once.min(MOST_OPEN)
 }

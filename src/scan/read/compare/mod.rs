@@ -11,38 +11,26 @@ mod class;
 mod class_reading;
 mod equal_so_far;
 mod limits;
-mod sift;
 
 use std::time::Instant;
 
 use crate::hash::Hasher;
 use crate::scan::context::{HandIn, ItemContext};
-use crate::scan::engine::ItemResult;
 pub(crate) use class::Class;
 use class_reading::ClassReading;
 pub(crate) use equal_so_far::Buffers;
 use equal_so_far::WithChunk;
-use limits::{SAVE_EVERY, chunks_at_once, most_open};
+use limits::{SAVE_EVERY, chunks_at_once};
 pub(crate) use limits::{classes_at_once, copies_in_step};
-use sift::sift;
 
 /// Reads the classes in order, several at a time, and notes what was learned
 /// about each copy. A stop keeps how far large files came; what else it cuts off
-/// is read again. A class that is too large to be read in step comes alone, and
-/// is sifted.
+/// is read again.
 pub(crate) fn hash_classes(
     item: &mut ItemContext<'_>,
     classes: &[Class<'_>],
     buffers: &mut Buffers,
 ) {
-    if let [class] = classes
-        && class.copies.len() > copies_in_step(item.run)
-    {
-        let remaining = sift(item, class, buffers);
-        item.report.found = ItemResult::Classes(remaining);
-        item.hand_in_files(HandIn::Last);
-        return;
-    }
     let mut waiting = Waiting { classes, part: 0 };
     let mut active: Vec<ClassReading<'_>> = Vec::new();
     let mut saved_at = Instant::now();
@@ -87,7 +75,7 @@ impl<'c> Waiting<'c> {
             && let Some((class, rest)) = self.classes.split_first()
         {
             open += class.copies.len();
-            if open > most_open(item) && !active.is_empty() {
+            if open > copies_in_step(item.run) && !active.is_empty() {
                 return;
             }
             active.push(ClassReading::open(item, *class, self.part));
