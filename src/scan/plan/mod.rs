@@ -73,13 +73,11 @@ impl Plan {
         if found.is_empty() {
             return Ok(Self::without_roots(refused));
         }
-        let algorithm = choose_algorithm(catalog, request.options.algorithm, notify)?;
+        choose_algorithm(catalog, request.options.algorithm, notify)?;
         let mut roots = Vec::new();
         for (path, volume) in found {
             let volume = catalog.register_volume(&volume_row(&volume))?;
-            roots.push(plan_root(
-                catalog, request, algorithm, &path, volume, notify,
-            )?);
+            roots.push(plan_root(catalog, request, &path, volume, notify)?);
         }
         Ok(Self {
             roots,
@@ -122,7 +120,6 @@ impl Plan {
                 placement: &placement,
                 volume,
                 path: &path,
-                algorithm: catalog.reader()?.algorithm()?,
             };
             roots.push(start.plan(catalog, &request, Some(scan), notify)?);
         }
@@ -160,7 +157,7 @@ impl Plan {
             algorithm: reader.algorithm()?,
             options: &options,
         })?;
-        // Entries that could not be examined are found by listing their folder.
+        // Entries that failed to be examined are found by listing their folder.
         let mut folders: Vec<FolderId> = faults
             .iter()
             .filter(|fault| fault.is_folder || fault.size.is_none())
@@ -196,7 +193,7 @@ impl Plan {
         }
     }
 
-    /// Why some of the roots asked for are left out: they are offline.
+    /// Why some of the roots asked for are skipped: they are offline.
     pub fn refused(&self) -> &[ScanError] {
         &self.refused.0
     }
@@ -269,29 +266,26 @@ fn check_globs(options: &ScanOptions) -> Result<(), ScanError> {
         .map_err(|(glob, reason)| ScanError::BadGlob { glob, reason })
 }
 
-/// The algorithm of this run; a new one makes all digests stale.
+/// Changes the catalog's algorithm if another is wanted, which makes all digests
+/// stale.
 fn choose_algorithm(
     catalog: &mut Exclusive,
     wanted: Option<Algorithm>,
     notify: &mut dyn FnMut(Notice),
-) -> Result<Algorithm, CatalogError> {
+) -> Result<(), CatalogError> {
     let current = catalog.reader()?.algorithm()?;
-    match wanted {
-        Some(wanted) if wanted != current => {
-            let stale = catalog.set_algorithm(wanted)?;
-            if stale > 0 {
-                notify(Notice::AlgorithmChanged(current, wanted, stale));
-            }
-            Ok(wanted)
+    if let Some(wanted) = wanted.filter(|wanted| *wanted != current) {
+        let stale = catalog.set_algorithm(wanted)?;
+        if stale > 0 {
+            notify(Notice::AlgorithmChanged(current, wanted, stale));
         }
-        _ => Ok(current),
     }
+    Ok(())
 }
 
 fn plan_root(
     catalog: &mut Exclusive,
     request: &Request,
-    algorithm: Algorithm,
     path: &Path,
     volume: VolumeId,
     notify: &mut dyn FnMut(Notice),
@@ -327,7 +321,6 @@ fn plan_root(
         placement: &placement,
         volume,
         path,
-        algorithm,
     };
     start.plan(catalog, request, unfinished.as_ref(), notify)
 }
@@ -337,7 +330,6 @@ struct Start<'a> {
     placement: &'a Placement,
     volume: VolumeId,
     path: &'a Path,
-    algorithm: Algorithm,
 }
 
 impl Start<'_> {
@@ -382,16 +374,16 @@ impl Start<'_> {
         notify: &mut dyn FnMut(Notice),
     ) -> Result<ScanId, ScanError> {
         if request.options.rehash {
-            let rotten = catalog.distrust(self.placement.start)?;
-            if rotten > 0 {
-                notify(Notice::CorruptionAccepted(self.path.to_owned(), rotten));
+            let corrupted = catalog.distrust(self.placement.start)?;
+            if corrupted > 0 {
+                notify(Notice::CorruptionAccepted(self.path.to_owned(), corrupted));
             }
         }
         Ok(catalog.begin_scan(&NewScan {
             root: self.placement.root,
             subpath: &self.placement.subpath,
             mode: request.options.mode.name(),
-            algorithm: self.algorithm,
+            algorithm: catalog.reader()?.algorithm()?,
             options: &request.options,
         })?)
     }
