@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_vanished_or_was_replaced_is_left_out() {
+    fn what_changed_vanished_or_was_replaced_is_skipped() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         let list = [

@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 pub struct Panicked {
     /// What the panic said and, where known, the source line it came from.
     pub message: String,
-    /// The stack at the panic; empty where it could not be captured.
+    /// The stack at the panic; empty where capturing it failed.
     pub backtrace: String,
 }
 

@@ -1,4 +1,4 @@
-//! Why a scan could not be done or had to stop. Faults of single paths are
+//! Why a scan failed or had to stop. Faults of single paths are
 //! not errors.
 
 use std::io;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use crate::catalog::CatalogError;
 use crate::pool::PoolError;
 
-/// Why a scan could not be done or had to stop.
+/// Why a scan failed or had to stop.
 #[derive(Debug, thiserror::Error)]
 pub enum ScanError {
     /// The path does not exist and is no known root.
@@ -57,7 +57,7 @@ pub enum ScanError {
     /// The catalog failed.
     #[error(transparent)]
     Catalog(#[from] CatalogError),
-    /// The workers could not be started.
+    /// The workers failed to start.
     #[error("cannot start the worker threads: {0}")]
     Pool(#[from] PoolError),
     /// The workers are gone.

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn hidden_names_are_in_scope_unless_left_out() {
+    fn hidden_names_are_in_scope_unless_excluded() {
         assert!(admits(&scope(|_| ()), ".git", true));
         let scope = scope(|options| options.no_hidden = true);
         assert!(!admits(&scope, ".git", true));

@@ -24,7 +24,7 @@ pub struct Lock {
 /// copy of the descriptor until it runs its own program.
 impl Drop for Lock {
     fn drop(&mut self) {
-        let _ = self.file.unlock();
+        self.file.unlock().ok();
     }
 }
 

@@ -236,7 +236,7 @@ pub(crate) struct ListItem {
     pub origin: Origin,
     /// A file that hung while it was read on the way. The folder is listed
     /// again without reading, and that file is not touched any more: a second
-    /// look at it could not even be killed.
+    /// look at it cannot even be killed.
     pub hung: Option<OsString>,
     /// Whether an earlier attempt failed.
     pub is_repeated: bool,
