@@ -14,9 +14,9 @@ mod tests;
 pub mod values;
 
 use std::ffi::OsString;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{fs, io};
 
 pub use error::ConfigError;
 pub use keys::Key;
@@ -193,7 +193,7 @@ fn read_file(
     } else {
         return Ok(Layer::default());
     };
-    match std::fs::read_to_string(&file) {
+    match read_regular(&file) {
         Ok(text) => Layer::from_toml(&text, &file),
         Err(error) if origin.is_none() && is_absent(&error) => Ok(Layer::default()),
         Err(source) => Err(ConfigError::Unreadable {
@@ -201,6 +201,14 @@ fn read_file(
             origin: origin.unwrap_or_else(|| "its default location".to_owned()),
             source,
         }),
+    }
+}
+
+/// Reads a file; a pipe might keep us waiting for ever.
+fn read_regular(file: &Path) -> io::Result<String> {
+    match fs::metadata(file)?.is_file() {
+        true => fs::read_to_string(file),
+        false => Err(io::Error::other("it is not a regular file")),
     }
 }
 

@@ -31,6 +31,14 @@ pub enum CatalogError {
     /// A folder was given instead of a file.
     #[error("{} is a folder: expected a catalog file", .0.display())]
     Folder(PathBuf),
+    /// A file of the catalog is something that this program does not make.
+    #[error("{} cannot be used for the catalog: {problem}", path.display())]
+    Planted {
+        /// The file.
+        path: PathBuf,
+        /// What it is instead.
+        problem: &'static str,
+    },
     /// The file is there, but its first scan was killed before it made tables.
     #[error("it is empty: run `dupescan scan PATH` first")]
     Empty,

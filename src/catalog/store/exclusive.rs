@@ -8,7 +8,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::connection::{check_sqlite, configure, temp_files_beside};
 use super::error::CatalogError;
-use super::files::{create_parent, create_private, refuse_folder, require, with_suffix};
+use super::files::{create_parent, create_private, locate, require, with_suffix};
 use super::integrity::{integrity, integrity_beside_files, is_damage};
 use super::lock::Lock;
 use super::read_only::ReadOnly;
@@ -42,8 +42,8 @@ impl Exclusive {
         command: &str,
         algorithm: Algorithm,
     ) -> Result<Self, CatalogError> {
-        refuse_folder(path)?;
         create_parent(path)?;
+        let path = &locate(path)?;
         let lock = Lock::take(path, command)?;
         create_private(path)?;
         Self::open_locked(path, lock, Some(algorithm), &SCHEMA).map_err(|error| error.at(path))
@@ -60,7 +60,7 @@ impl Exclusive {
         command: &str,
         schema: &Schema,
     ) -> Result<Self, CatalogError> {
-        require(path)?;
+        let path = &require(path)?;
         let lock = Lock::take(path, command)?;
         Self::open_locked(path, lock, None, schema).map_err(|error| error.at(path))
     }

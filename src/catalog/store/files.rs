@@ -2,22 +2,84 @@
 //! before SQLite opens it.
 
 use std::ffi::OsString;
-use std::fs::{DirBuilder, OpenOptions};
+use std::fs::{self, DirBuilder, Metadata, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+
+use rustix::process::geteuid;
 
 use super::error::CatalogError;
 
-/// The files that belong to a catalog; a scan skips them.
+/// The files that belong to a catalog; a scan skips them. They are beside what a
+/// link leads to.
 pub fn own_files(catalog: &Path) -> [PathBuf; 5] {
+    let catalog = &real_path(catalog).unwrap_or_else(|_| catalog.to_owned());
     [
-        catalog.to_owned(),
+        catalog.clone(),
         with_suffix(catalog, "-wal"),
         with_suffix(catalog, "-shm"),
         with_suffix(catalog, "-journal"),
         lock_path(catalog),
     ]
+}
+
+/// The path of a catalog without links: under two paths it would have two locks.
+/// There need not be a catalog yet, only its folder.
+fn real_path(catalog: &Path) -> io::Result<PathBuf> {
+    match (catalog.canonicalize(), catalog.file_name()) {
+        (Err(error), Some(name)) if error.kind() == io::ErrorKind::NotFound => {
+            let folder = catalog.parent().filter(|p| !p.as_os_str().is_empty());
+            Ok(folder.unwrap_or(Path::new(".")).canonicalize()?.join(name))
+        }
+        (path, _) => path,
+    }
+}
+
+/// Where a catalog is, or will be, once nothing there was found that somebody
+/// planted: whoever may write to its folder must not lead a command elsewhere.
+pub(crate) fn locate(catalog: &Path) -> Result<PathBuf, CatalogError> {
+    refuse_folder(catalog)?;
+    let io_error = |source| CatalogError::Io {
+        path: catalog.to_owned(),
+        source,
+    };
+    let real = real_path(catalog).map_err(io_error)?;
+    let files = own_files(&real);
+    let owner = fs::metadata(&real).ok().map(|found| found.uid());
+    for file in files {
+        match fs::symlink_metadata(&file) {
+            Ok(found) => refuse_planted(&file, &found, owner)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(source) => return Err(CatalogError::Io { path: file, source }),
+        }
+    }
+    Ok(real)
+}
+
+/// Refuses what this program did not make. `owner` is the catalog's: root may
+/// work on the catalog of somebody else, and leaves files of its own there.
+pub(crate) fn refuse_planted(
+    path: &Path,
+    found: &Metadata,
+    owner: Option<u32>,
+) -> Result<(), CatalogError> {
+    let uid = found.uid();
+    let problem = if found.is_symlink() {
+        "it is a symbolic link"
+    } else if !found.is_file() {
+        "it is not a regular file"
+    } else if found.nlink() > 1 {
+        "it has another name (a hard link)"
+    } else if uid != 0 && uid != geteuid().as_raw() && Some(uid) != owner {
+        "it belongs to another user"
+    } else {
+        return Ok(());
+    };
+    Err(CatalogError::Planted {
+        path: path.to_owned(),
+        problem,
+    })
 }
 
 pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
@@ -36,17 +98,17 @@ pub(crate) fn has_wal(path: &Path) -> bool {
 }
 
 /// SQLite would report a disk error.
-pub(crate) fn refuse_folder(path: &Path) -> Result<(), CatalogError> {
+fn refuse_folder(path: &Path) -> Result<(), CatalogError> {
     match path.is_dir() {
         true => Err(CatalogError::Folder(path.to_owned())),
         false => Ok(()),
     }
 }
 
-pub(crate) fn require(path: &Path) -> Result<(), CatalogError> {
-    refuse_folder(path)?;
+/// Where an existing catalog is.
+pub(crate) fn require(path: &Path) -> Result<PathBuf, CatalogError> {
     match path.try_exists() {
-        Ok(true) => Ok(()),
+        Ok(true) => locate(path),
         Ok(false) => Err(CatalogError::Missing(path.to_owned())),
         Err(source) => Err(CatalogError::Io {
             path: path.to_owned(),

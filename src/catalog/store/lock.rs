@@ -4,12 +4,14 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::Duration;
 
+use rustix::fs::OFlags;
+
 use super::error::CatalogError;
-use super::files::lock_path;
+use super::files::{lock_path, refuse_planted};
 
 /// Longer than checking the holder takes.
 const LOOK: Duration = Duration::from_millis(50);
@@ -31,19 +33,13 @@ impl Drop for Lock {
 impl Lock {
     /// Takes the lock at once, or names the process that holds it.
     pub fn take(catalog: &Path, command: &str) -> Result<Self, CatalogError> {
-        let path = lock_path(catalog);
         let failed = |source| CatalogError::NotWritable {
             path: catalog.to_owned(),
             source,
         };
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(&path)
-            .map_err(failed)?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).mode(0o600);
+        let mut file = open(catalog, &mut options).map_err(failed)?;
         let mut taken = file.try_lock();
         if matches!(taken, Err(TryLockError::WouldBlock)) {
             // Somebody may only be checking who holds it.
@@ -67,7 +63,7 @@ impl Lock {
     /// Who holds the lock of a catalog, if anybody does. An error means that
     /// this user cannot tell.
     pub fn holder(catalog: &Path) -> io::Result<Option<String>> {
-        let mut file = match File::open(lock_path(catalog)) {
+        let mut file = match open(catalog, OpenOptions::new().read(true)) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
@@ -78,6 +74,17 @@ impl Lock {
             Err(TryLockError::Error(error)) => Err(error),
         }
     }
+}
+
+/// Opens the lock file. What somebody planted in its place is neither followed
+/// nor waited for, nor changed.
+fn open(catalog: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    let path = lock_path(catalog);
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
+    let file = options.custom_flags(flags.cast_signed()).open(&path)?;
+    let owner = catalog.metadata().ok().map(|found| found.uid());
+    refuse_planted(&path, &file.metadata()?, owner).map_err(io::Error::other)?;
+    Ok(file)
 }
 
 fn sign(file: &mut File, command: &str) -> io::Result<()> {

@@ -29,7 +29,7 @@ impl ReadOnly {
 
     /// Opens an existing catalog as a program with this schema does.
     pub(crate) fn open_as(path: &Path, schema: &Schema) -> Result<Self, CatalogError> {
-        require(path)?;
+        let path = &require(path)?;
         let catalog = Self::try_open(path, schema).map_err(|error| error.at(path))?;
         let refused = catalog.refuse_older(schema);
         refused.map_err(|error| error.at(path)).map(|()| catalog)
@@ -37,7 +37,7 @@ impl ReadOnly {
 
     /// Opens an existing catalog, of an older version too, to check its file.
     pub fn open_to_check(path: &Path) -> Result<Self, CatalogError> {
-        require(path)?;
+        let path = &require(path)?;
         Self::try_open(path, &SCHEMA).map_err(|error| error.at(path))
     }
 

@@ -113,8 +113,7 @@ impl Output {
 /// Replaces the old file with a new one. Not synced: after a power cut the
 /// metrics are old anyway.
 fn write(path: &Path, text: &str) -> io::Result<()> {
-    // A link is followed, not replaced.
-    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let path = &atomic_file::target_of(path)?;
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return Err(io::Error::other("not a regular file"));
     }

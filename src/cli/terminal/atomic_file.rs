@@ -3,14 +3,18 @@
 
 use std::fs::{self, File, Permissions};
 use std::io;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use rustix::process::geteuid;
 use tempfile::NamedTempFile;
 
 use super::exit;
 use crate::catalog::own_files;
+
+/// Links in a row before they are taken for a loop, as in the kernel.
+const MOST_LINKS: usize = 40;
 
 /// Lets `write` fill the file at `path`. A device or pipe is written directly;
 /// the files of `catalog` are refused.
@@ -19,9 +23,9 @@ pub(crate) fn fill(
     catalog: &Path,
     write: impl FnOnce(&mut File) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    // A link is followed, not replaced.
-    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let cannot = || format!("cannot write {}", path.display());
+    let target = target_of(path).with_context(cannot)?;
+    let path = target.as_path();
     match fs::metadata(path) {
         Ok(found) if is_one_of(&found, &own_files(catalog)) => Err(exit::usage(format_args!(
             "{} belongs to the catalog: choose another file",
@@ -42,18 +46,45 @@ pub(crate) fn fill(
     }
 }
 
-/// A temporary file beside `path`, to be renamed over it, with the permissions
-/// that the user's umask gives any new file.
+/// The file that a path leads to. A link is followed, not replaced; but not one
+/// that another user made, who could lead us to any file that only we can write.
+pub(crate) fn target_of(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        let found = match fs::symlink_metadata(&path) {
+            Ok(found) if found.is_symlink() => found,
+            _ => return Ok(path),
+        };
+        if found.uid() != 0 && found.uid() != geteuid().as_raw() {
+            return Err(io::Error::other("it is a symbolic link of another user"));
+        }
+        path = folder_of(&path).join(fs::read_link(&path)?);
+    }
+    Err(io::Error::other("too many symbolic links"))
+}
+
+/// A temporary file beside `path`, to be renamed over it. It gets the permissions
+/// and the owner of the file that it replaces, and else what the user's umask
+/// gives any new file.
 pub(crate) fn beside(path: &Path) -> io::Result<NamedTempFile> {
-    let folder = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    tempfile::Builder::new()
+    let file = tempfile::Builder::new()
         .prefix(".dupescan-")
         .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(folder)
-        .map_err(|error| plain(&error))
+        .tempfile_in(folder_of(path))
+        .map_err(|error| plain(&error))?;
+    if let Ok(replaced) = fs::metadata(path) {
+        // Only root may give a file away; others keep it for themselves.
+        fchown(file.as_file(), Some(replaced.uid()), Some(replaced.gid())).ok();
+        file.as_file().set_permissions(replaced.permissions())?;
+    }
+    Ok(file)
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
 }
 
 fn replace(path: &Path, write: impl FnOnce(&mut File) -> anyhow::Result<()>) -> anyhow::Result<()> {

@@ -36,15 +36,13 @@ impl ListingContext {
         allow_empty: bool,
         catalog: &Path,
     ) -> Result<Self, ScanError> {
-        // SQLite keeps its other files beside what a link leads to.
-        let catalog = std::fs::canonicalize(catalog).unwrap_or_else(|_| catalog.to_owned());
         let scope = Scope::new(&options.listing);
         Ok(Self {
             scope: scope.map_err(|(glob, reason)| ScanError::BadGlob { glob, reason })?,
             options: options.listing.clone(),
             ignore_ctime: options.ignore_ctime,
             allow_empty,
-            own_files: own_files(&catalog)
+            own_files: own_files(catalog)
                 .iter()
                 .filter_map(|file| FileId::of_path(file).ok())
                 .collect(),

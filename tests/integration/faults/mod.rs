@@ -3,4 +3,5 @@
 mod breaker;
 mod during_scan;
 mod offline;
+mod planted;
 mod wal;

@@ -3,9 +3,10 @@
 
 mod sentences;
 
-use std::fs::{File, OpenOptions};
+use std::fmt::Display;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -15,7 +16,7 @@ use tracing::{Level, Subscriber};
 use tracing_subscriber::fmt::MakeWriter;
 
 use super::context::Context;
-use crate::cli::terminal::exit;
+use crate::cli::terminal::{atomic_file, exit};
 use crate::settings::{LogConfig, LogFormat};
 
 /// Starts the log as configured. A second start in one process changes
@@ -25,6 +26,12 @@ pub(crate) fn start(context: &Context) -> anyhow::Result<()> {
     // Fails only if a log was started before; that one stays in use.
     match &log.file {
         Some(path) => {
+            if atomic_file::belongs_to(&context.config.db, path) {
+                return Err(exit::usage(format_args!(
+                    "the log file {} belongs to the catalog: choose another file",
+                    path.display()
+                )));
+            }
             let file = open(path)?;
             let surroundings = Surroundings::default();
             tracing::subscriber::set_global_default(subscriber(log, surroundings, Mutex::new(file)))
@@ -87,19 +94,23 @@ where
 }
 
 /// Opens a log file for appending. A new one is private to its owner, since it
-/// will contain file names.
+/// will contain file names. A pipe is refused: nobody may be reading it.
 fn open(path: &Path) -> anyhow::Result<File> {
+    let refused = |problem: &dyn Display| {
+        exit::usage(format_args!(
+            "cannot write the log file {}: {problem}",
+            path.display()
+        ))
+    };
+    if fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo()) {
+        return Err(refused(&"it is a pipe, not a regular file"));
+    }
     OpenOptions::new()
         .append(true)
         .create(true)
         .mode(0o600)
         .open(path)
-        .map_err(|error| {
-            exit::usage(format_args!(
-                "cannot write the log file {}: {error}",
-                path.display()
-            ))
-        })
+        .map_err(|error| refused(&error))
 }
 
 /// Standard error with the progress bars out of the way.
