@@ -24,7 +24,7 @@ pub(crate) fn explain(error: &clap::Error) -> Exit {
         _ if error.use_stderr() => Exit::Usage,
         Err(failure) if failure.kind() != io::ErrorKind::BrokenPipe => {
             exit::print_line(&format!("cannot write to standard output: {failure}"));
-            Exit::CouldNot
+            Exit::Failed
         }
         _ => Exit::Done,
     }

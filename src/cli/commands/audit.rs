@@ -166,11 +166,11 @@ impl Totals {
         if self.interrupted {
             Exit::Interrupted
         } else if self.corrupted_files > 0 {
-            Exit::Findings
+            Exit::Problems
         } else if self.offline_files > 0 || !outcome.findings.given_up.is_empty() {
-            Exit::CouldNot
+            Exit::Failed
         } else if self.unreadable_files > 0 {
-            Exit::Findings
+            Exit::Problems
         } else {
             Exit::Done
         }

@@ -25,7 +25,7 @@ pub(crate) fn run(context: &Context, args: &VerifyArgs) -> anyhow::Result<Exit> 
     Ok(if problems.is_empty() {
         Exit::Done
     } else {
-        Exit::Findings
+        Exit::Problems
     })
 }
 

@@ -64,12 +64,12 @@ impl<'a> Session<'a> {
         }
         match plan.refused().len() {
             0 => self.scan(catalog, plan),
-            _ if plan.is_refused() => Ok(Exit::CouldNot),
+            _ if plan.is_refused() => Ok(Exit::Failed),
             skipped => {
                 let exit = self.scan(catalog, plan)?;
                 let skipped = text::counted(skipped as u64, "root", "roots");
                 output::print(&format!("{skipped} offline and not scanned (see above)\n"))?;
-                Ok(exit.or(Exit::CouldNot))
+                Ok(exit.or(Exit::Failed))
             }
         }
     }
@@ -155,9 +155,9 @@ fn exit_of(outcome: &Outcome) -> Exit {
     if outcome.interrupted {
         Exit::Interrupted
     } else if !findings.offline.is_empty() || !findings.given_up.is_empty() {
-        Exit::CouldNot
+        Exit::Failed
     } else if findings.faults > 0 {
-        Exit::Findings
+        Exit::Problems
     } else {
         Exit::Done
     }

@@ -21,12 +21,12 @@ pub enum Exit {
     Done,
     /// Completed with problems: unreadable paths, or a problem that `verify`
     /// found.
-    Findings,
+    Problems,
     /// Wrong usage or configuration.
     Usage,
     /// Failed: catalog unusable or locked, disk full, root offline, device
     /// failing.
-    CouldNot,
+    Failed,
     /// Interrupted, state saved.
     Interrupted,
 }
@@ -36,9 +36,9 @@ impl Exit {
     pub const fn code(self) -> u8 {
         match self {
             Self::Done => 0,
-            Self::Findings => 1,
+            Self::Problems => 1,
             Self::Usage => 2,
-            Self::CouldNot => 3,
+            Self::Failed => 3,
             Self::Interrupted => 130,
         }
     }
@@ -74,7 +74,7 @@ impl fmt::Display for UsageError {
 impl Error for UsageError {}
 
 /// An error that ends the program with [`Exit::Usage`] instead of
-/// [`Exit::CouldNot`].
+/// [`Exit::Failed`].
 pub(crate) fn usage(sentence: impl fmt::Display) -> anyhow::Error {
     UsageError(sentence.to_string()).into()
 }
@@ -105,7 +105,7 @@ fn exit_of(error: &anyhow::Error) -> Exit {
     if error.is::<UsageError>() || error.is::<ConfigError>() {
         Exit::Usage
     } else {
-        Exit::CouldNot
+        Exit::Failed
     }
 }
 
@@ -150,7 +150,7 @@ fn out_of_memory() -> ! {
         resume` continues a scan (fewer --threads need less memory)\n";
     // If standard error is closed too, the exit code has to do.
     rustix::io::write(io::stderr(), SENTENCE).ok();
-    signal_hook::low_level::exit(Exit::CouldNot.code().into())
+    signal_hook::low_level::exit(Exit::Failed.code().into())
 }
 
 #[cfg(test)]
@@ -163,9 +163,9 @@ mod tests {
     fn codes_are_those_in_the_help() {
         let codes = [
             (Exit::Done, 0),
-            (Exit::Findings, 1),
+            (Exit::Problems, 1),
             (Exit::Usage, 2),
-            (Exit::CouldNot, 3),
+            (Exit::Failed, 3),
             (Exit::Interrupted, 130),
         ];
         for (exit, code) in codes {
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(exit_of(&usage()), Exit::Usage);
         assert_eq!(exit_of(&usage().context("scan")), Exit::Usage);
         assert_eq!(exit_of(&ConfigError::NoDataDirectory.into()), Exit::Usage);
-        assert_eq!(exit_of(&anyhow::anyhow!("disk full")), Exit::CouldNot);
+        assert_eq!(exit_of(&anyhow::anyhow!("disk full")), Exit::Failed);
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub(crate) fn run(context: &Context, args: &DiffArgs) -> anyhow::Result<Exit> {
         }
         let totals = TotalsJson::new(&forward, backward.as_ref());
         let left = answer.end(&totals, &sentences)?;
-        let exit = if is_safe { Exit::Done } else { Exit::Findings };
+        let exit = if is_safe { Exit::Done } else { Exit::Problems };
         Ok((left, exit))
     })
 }

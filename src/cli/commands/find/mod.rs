@@ -117,9 +117,9 @@ fn end_of(wanted: &Wanted, found: &Found) -> Exit {
     }
     match (wanted, &found.trouble) {
         (Wanted::Unseen(..), _) => Exit::Usage,
-        (_, Some(_)) => Exit::CouldNot,
+        (_, Some(_)) => Exit::Failed,
         _ if found.is_found() => Exit::Done,
-        _ => Exit::Findings,
+        _ => Exit::Problems,
     }
 }
 
