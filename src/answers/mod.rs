@@ -1,6 +1,8 @@
 //! Answers that combine queries with a look at the disk, before anything is
 //! rendered.
 
+mod place;
 mod status;
 
+pub(crate) use place::{Place, PlaceError, path_named, place_ever, resolve, root_named};
 pub(crate) use status::{RootState, RootStatus, Status, Unfinished, User};

@@ -38,7 +38,7 @@ fn execute(cli: Cli) -> anyhow::Result<Exit> {
     };
     let context = Context::new(configure(&cli.global, &command)?, cli.global.quiet);
     session::start_logging(&context)?;
-    commands::run(&context, command).map_err(|error| context.name_catalog(error))
+    commands::run(&context, command).map_err(|error| context.complete(error))
 }
 
 fn configure(global: &args::GlobalArgs, command: &Command) -> Result<Config, ConfigError> {

@@ -1,7 +1,8 @@
 //! `dupescan forget`: removes a root from the catalog.
 
+use crate::answers::root_named;
 use crate::cli::args::ForgetArgs;
-use crate::cli::session::{Context, paths};
+use crate::cli::session::Context;
 use crate::cli::terminal::{Exit, output};
 use crate::model::escape;
 use crate::report::text::{counted, human_size};
@@ -9,7 +10,7 @@ use crate::report::text::{counted, human_size};
 pub(crate) fn run(context: &Context, args: &ForgetArgs) -> anyhow::Result<Exit> {
     let mut catalog = context.exclusive("forget")?;
     let roots = catalog.roots()?;
-    let root = paths::root_named(&roots, &args.path)?;
+    let root = root_named(&roots, &args.path)?;
     let rows = catalog.forget(&root.path)?;
     let mut line = format!(
         "forgot {}: {}, {}",

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use crate::answers::place_ever;
 use crate::catalog::{FileList, ReadOnly, RootRow, ScanRow, Verdict};
 use crate::cli::args::HistoryArgs;
 use crate::cli::session::header;
-use crate::cli::session::{Context, Form, Writing, named_place_ever};
+use crate::cli::session::{Context, Form, Writing};
 use crate::cli::terminal::{Exit, exit};
 use crate::model::{ScanId, ScanState, Totals};
 use crate::report::text::{counted, size};
@@ -46,7 +47,7 @@ pub(crate) fn run(context: &Context, args: &HistoryArgs) -> anyhow::Result<Exit>
     let header = header(&catalog)?;
     let roots = catalog.roots()?;
     let place = match &args.path {
-        Some(typed) => Some(named_place_ever(context, &catalog, typed)?),
+        Some(typed) => Some(place_ever(&catalog, typed)?),
         None => None,
     };
     match &args.between {

@@ -4,9 +4,10 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use crate::access::Checker;
+use crate::answers::place_ever;
 use crate::catalog::{GroupFilter, GroupList, ReadOnly};
 use crate::cli::args::{ReportArgs, exclusion};
-use crate::cli::session::{Context, header, named_place_ever};
+use crate::cli::session::{Context, header};
 use crate::cli::terminal::{Exit, atomic_file, exit, output};
 use crate::model::{CopyEntry, Group, Totals};
 use crate::report::{Format, Header, Render, Style, renderer, text};
@@ -28,7 +29,7 @@ pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
         false => None,
     };
     let below = args.paths.iter();
-    let below = below.map(|typed| named_place_ever(context, &catalog, typed));
+    let below = below.map(|typed| place_ever(&catalog, typed));
     let below: Vec<_> = below.collect::<Result<_, _>>()?;
     for root in catalog.roots()? {
         for notice in Notice::of_whole_paths(&args.exclude, &root.path) {

@@ -3,9 +3,10 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use crate::answers::{resolve, root_named};
 use crate::catalog::{CatalogError, Exclusive, RootRow, VolumeRow};
 use crate::cli::args::{RootsArgs, RootsCommand};
-use crate::cli::session::{Context, paths};
+use crate::cli::session::Context;
 use crate::cli::terminal::{Exit, exit, output};
 use crate::model::{Fault, Step, escape};
 use crate::platform::{Dir, Volume};
@@ -43,8 +44,8 @@ fn list(context: &Context) -> anyhow::Result<()> {
 fn move_root(context: &Context, old: &Path, new: &Path) -> anyhow::Result<()> {
     let mut catalog = context.exclusive("roots move")?;
     let roots = catalog.roots()?;
-    let root = paths::root_named(&roots, old)?;
-    let new = paths::resolve(new)?;
+    let root = root_named(&roots, old)?;
+    let new = resolve(new)?;
     let volume = volume_of(&new)?;
     refuse_strangers(&catalog, root, &new)?;
     warn_of_another_volume(context, root, &new, &volume);

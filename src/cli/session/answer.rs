@@ -6,10 +6,10 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::context::Context;
-use super::paths;
+use crate::answers::Place;
 use crate::catalog::{CatalogError, ReadOnly};
 use crate::cli::args::{AnswerArgs, OutputArgs};
-use crate::cli::terminal::{atomic_file, exit, output};
+use crate::cli::terminal::{atomic_file, output};
 use crate::model::{FolderId, Timestamp};
 use crate::report::{Answer, Column, Format, Header, Style};
 
@@ -103,8 +103,8 @@ impl Question {
         let header = header(&catalog)?;
         let (place, tops) = match path {
             Some(path) => {
-                let (place, tops) = named_place(context, &catalog, path)?;
-                (Some(place), tops)
+                let place = Place::named(&catalog, path)?;
+                (Some(place.path), place.tops)
             }
             None => (None, catalog.all_tops()?),
         };
@@ -114,58 +114,6 @@ impl Question {
             place,
             tops,
         })
-    }
-}
-
-/// A place of the catalog by the path that was typed, and its folders.
-pub(crate) fn named_place(
-    context: &Context,
-    catalog: &ReadOnly,
-    typed: &Path,
-) -> anyhow::Result<(PathBuf, Vec<FolderId>)> {
-    let roots = catalog.roots()?;
-    let place = paths::place_named(context, &roots, typed)?;
-    let tops = catalog.tops_of(&place)?;
-    if tops.is_empty() && (place.is_file() || is_known_file(catalog, &place)?) {
-        return Err(paths::is_a_file(&place));
-    }
-    if tops.is_empty() {
-        return Err(unknown(context, &place));
-    }
-    Ok((place, tops))
-}
-
-/// Like [`named_place`], but it may be a file or a deleted folder.
-pub(crate) fn named_place_ever(
-    context: &Context,
-    catalog: &ReadOnly,
-    typed: &Path,
-) -> anyhow::Result<PathBuf> {
-    let roots = catalog.roots()?;
-    let place = paths::place_named(context, &roots, typed)?;
-    let tops = catalog.tops_ever(&place)?;
-    if tops.is_empty() && !is_known_file(catalog, &place)? {
-        return Err(unknown(context, &place));
-    }
-    Ok(place)
-}
-
-fn unknown(context: &Context, place: &Path) -> anyhow::Error {
-    exit::usage(format_args!(
-        "{} has not been scanned: scan it with `{}`",
-        place.display(),
-        paths::scan_of(context, place)
-    ))
-}
-
-/// Whether the catalog has a file of this name: its disk may be offline.
-fn is_known_file(catalog: &ReadOnly, place: &Path) -> Result<bool, CatalogError> {
-    let Some((folder, name)) = place.parent().zip(place.file_name()) else {
-        return Ok(false);
-    };
-    match catalog.folder_at(folder)? {
-        Some(folder) => Ok(catalog.live_names(folder)?.iter().any(|live| live == name)),
-        None => Ok(false),
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anstream::{AutoStream, ColorChoice};
 
+use crate::answers::PlaceError;
 use crate::catalog::{CatalogError, Exclusive, ReadOnly};
 use crate::cli::progress::{Display, Shown};
 use crate::cli::terminal::exit;
@@ -75,16 +76,27 @@ impl Context {
         Exclusive::open(&self.config.db, command)
     }
 
-    /// Puts the catalog's path in front of the error that ended a command, if it is
-    /// one of the catalog that does not name it.
-    pub(crate) fn name_catalog(&self, error: anyhow::Error) -> anyhow::Error {
+    /// Completes the error that ended a command: one of the catalog names its
+    /// path, and a path that was not found in it is a usage error.
+    pub(crate) fn complete(&self, error: anyhow::Error) -> anyhow::Error {
+        let named = |error: CatalogError| error.at(&self.config.db).into();
         let error = match error.downcast::<CatalogError>() {
-            Ok(error) => return error.at(&self.config.db).into(),
+            Ok(error) => return named(error),
             Err(other) => other,
         };
-        match error.downcast::<ScanError>() {
-            Ok(ScanError::Catalog(error)) => error.at(&self.config.db).into(),
-            Ok(other) => other.into(),
+        let error = match error.downcast::<ScanError>() {
+            Ok(ScanError::Catalog(error)) => return named(error),
+            Ok(other) => return other.into(),
+            Err(other) => other,
+        };
+        match error.downcast::<PlaceError>() {
+            Ok(PlaceError::Catalog(error)) => named(error),
+            Ok(PlaceError::NotScanned(path)) => {
+                let scan = self.command(&format!("scan {}", shell_word(&path)));
+                let error = PlaceError::NotScanned(path);
+                exit::usage(format_args!("{error}: scan it with `{scan}`"))
+            }
+            Ok(other) => exit::usage(other),
             Err(other) => other,
         }
     }
@@ -119,7 +131,7 @@ impl Context {
 }
 
 /// Quotes a path for a shell, only where it is needed.
-pub(crate) fn shell_word(path: &Path) -> String {
+fn shell_word(path: &Path) -> String {
     let text = path.to_string_lossy();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@%".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {

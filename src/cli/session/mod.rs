@@ -1,15 +1,14 @@
-//! What commands share around the catalog and the run: context, paths, signals.
+//! What commands share around the catalog and the run: context, signals.
 
 mod answer;
 mod catalog;
 mod context;
 mod logging;
 mod metrics_file;
-pub(crate) mod paths;
 mod run;
 mod signals;
 
-pub(crate) use answer::{Form, Question, Writing, header, named_place, named_place_ever};
+pub(crate) use answer::{Form, Question, Writing, header};
 pub(crate) use catalog::open_or_create;
 pub(crate) use context::Context;
 pub(crate) use logging::start as start_logging;

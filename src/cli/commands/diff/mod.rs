@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::cli::args::DiffArgs;
 use crate::cli::session::header;
-use crate::cli::session::{Context, Form, Writing, named_place};
+use crate::cli::session::{Context, Form, Writing};
 use crate::cli::terminal::Exit;
 use crate::report::text::counted;
 use crate::report::{Column, files_and_bytes, rfc3339};
@@ -33,7 +33,7 @@ pub(crate) fn run(context: &Context, args: &DiffArgs) -> anyhow::Result<Exit> {
     let catalog = context.catalog()?;
     let header = header(&catalog)?;
     let place = |letter, typed| -> anyhow::Result<Place> {
-        let (path, tops) = named_place(context, &catalog, typed)?;
+        let crate::answers::Place { path, tops } = crate::answers::Place::named(&catalog, typed)?;
         Ok(Place { letter, path, tops })
     };
     let (a, b) = (place("A", &args.ours)?, place("B", &args.theirs)?);

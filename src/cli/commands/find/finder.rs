@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use crate::access::{Checker, Look, content};
 use crate::catalog::{CatalogError, Known, Lookup};
-use crate::cli::session::paths;
 use crate::model::{Algorithm, Digest, Probe};
 use crate::platform::{Dir, Links, OpenFile};
 
@@ -229,7 +228,7 @@ struct Asked {
 
 impl Asked {
     fn open(path: &Path, size: u64, algorithm: Algorithm) -> anyhow::Result<Self> {
-        let whole = paths::resolve(path)?;
+        let whole = crate::answers::resolve(path)?;
         let (folder, name) = whole
             .parent()
             .zip(whole.file_name())

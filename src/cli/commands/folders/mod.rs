@@ -7,11 +7,12 @@ use std::io::Write;
 
 use anyhow::Context as _;
 
+use crate::answers::{PlaceError, path_named};
 use crate::catalog::ReadOnly;
 use crate::cli::args::FoldersArgs;
+use crate::cli::session::Context;
 use crate::cli::session::header;
-use crate::cli::session::{Context, paths};
-use crate::cli::terminal::{Exit, atomic_file, exit, output};
+use crate::cli::terminal::{Exit, atomic_file, output};
 use crate::folders::{
     Comparer, Forest, IdenticalGroups, Node, Pair, SimilarPairs, Similarity, Tuning, similar,
 };
@@ -27,7 +28,6 @@ pub(crate) fn run(context: &Context, mut args: FoldersArgs) -> anyhow::Result<Ex
     let inquiry = Inquiry {
         filter: Filter::new(&args)?,
         catalog: &catalog,
-        context,
         args: &args,
     };
     let report = catalog.in_snapshot(|| inquiry.report(percent))?;
@@ -55,7 +55,6 @@ pub(crate) fn run(context: &Context, mut args: FoldersArgs) -> anyhow::Result<Ex
 /// A question, and the catalog to ask.
 struct Inquiry<'a> {
     catalog: &'a ReadOnly,
-    context: &'a Context,
     args: &'a FoldersArgs,
     filter: Filter,
 }
@@ -99,7 +98,7 @@ impl Inquiry<'_> {
     fn wanted(&self, places: &Places<'_>, forest: &Forest) -> anyhow::Result<Vec<bool>> {
         let mut wanted = vec![self.args.paths.is_empty(); forest.len()];
         for typed in &self.args.paths {
-            let path = paths::place_named(self.context, &places.roots, typed)?;
+            let path = path_named(&places.roots, typed)?;
             let roots = places.roots.iter();
             let mut tops: Vec<_> = roots
                 .filter(|root| root.path.starts_with(&path))
@@ -111,11 +110,10 @@ impl Inquiry<'_> {
             }
             let tops: Vec<Node> = tops.iter().filter_map(|&id| forest.node(id)).collect();
             if tops.is_empty() && path.is_file() {
-                return Err(paths::is_a_file(&path));
+                return Err(PlaceError::IsAFile(path).into());
             }
             if tops.is_empty() {
-                let path = path.display();
-                return Err(exit::usage(format_args!("{path} has not been scanned")));
+                return Err(PlaceError::NotListed(path).into());
             }
             for top in tops {
                 let below = forest.subtree(top);
