@@ -1,8 +1,12 @@
 //! Answers that combine queries with a look at the disk, before anything is
 //! rendered.
 
+mod diff;
+mod now;
 mod place;
 mod status;
 
+pub(crate) use diff::{Diff, DiffSide, DiffVerdict, FileCount, Objection, WhyUnchecked};
+pub(crate) use now::Now;
 pub(crate) use place::{Place, PlaceError, path_named, place_ever, resolve, root_named};
 pub(crate) use status::{RootState, RootStatus, Status, Unfinished, User};

@@ -1,25 +1,21 @@
 //! `dupescan diff A B`: lists the files of A that have no copy in B, and says
 //! whether A is safe to wipe.
 
-mod caveats;
-mod compare;
-mod place;
+mod words;
 
 use std::collections::BTreeMap;
 
-use caveats::{Side, Standing};
-use compare::{Comparison, Tally};
-use place::Place;
 use serde::Serialize;
 
+use crate::answers::{Diff, DiffSide, DiffVerdict, Place};
+use crate::catalog::DiffFile;
 use crate::cli::args::DiffArgs;
 use crate::cli::session::header;
 use crate::cli::session::{Context, Form, Writing};
 use crate::cli::terminal::Exit;
-use crate::report::text::counted;
-use crate::report::{Column, files_and_bytes, rfc3339};
+use crate::report::{Cell, Column, rfc3339};
+use words::Letters;
 
-const FILES: &str = "files";
 const COLUMNS: &[Column] = &[
     Column::hidden("side"),
     Column::new("status", "STATUS", 12),
@@ -32,144 +28,101 @@ const COLUMNS: &[Column] = &[
 pub(crate) fn run(context: &Context, args: &DiffArgs) -> anyhow::Result<Exit> {
     let catalog = context.catalog()?;
     let header = header(&catalog)?;
-    let place = |letter, typed| -> anyhow::Result<Place> {
-        let crate::answers::Place { path, tops } = crate::answers::Place::named(&catalog, typed)?;
-        Ok(Place { letter, path, tops })
-    };
-    let (a, b) = (place("A", &args.ours)?, place("B", &args.theirs)?);
+    let a = Place::named(&catalog, &args.ours)?;
+    let b = Place::named(&catalog, &args.theirs)?;
     let form = Form::from(&args.answer);
-    form.give(context, &header, (FILES, COLUMNS), |answer| {
-        let forward = direction(context, args, &a, &b, answer)?;
+    form.give(context, &header, ("files", COLUMNS), |answer| {
+        let compare = |ours: &Place, theirs: &Place, letters, answer: &mut Writing<'_, '_>| {
+            let filter = args.filter.filter()?;
+            let diff = Diff::start(context.catalog()?, ours, theirs, filter)?;
+            let mut direction = Direction::new(diff, letters, form.exact_bytes);
+            direction.write_rows(answer)?;
+            anyhow::Ok(direction)
+        };
+        let forward = compare(&a, &b, words::FORWARD, answer)?;
         let backward = match args.both {
-            true => Some(direction(context, args, &b, &a, answer)?),
+            true => Some(compare(&b, &a, words::BACKWARD, answer)?),
             false => None,
         };
+        let totals = DiffJson::new(&forward, backward.as_ref());
         let mut sentences = forward.sentences();
         sentences.extend(backward.iter().flat_map(Direction::sentences));
-        let is_safe = forward.is_safe() && backward.as_ref().is_none_or(Direction::is_safe);
-        if is_safe && backward.is_some() {
+        if totals.wipe_only_one == Some(true) {
             sentences.push("wipe only one of A and B: each has the copies of the other".to_owned());
         }
-        let totals = TotalsJson::new(&forward, backward.as_ref());
         let left = answer.end(&totals, &sentences)?;
-        let exit = if is_safe { Exit::Done } else { Exit::Problems };
+        let exit = match totals.safe_to_wipe {
+            true => Exit::Done,
+            false => Exit::Problems,
+        };
         Ok((left, exit))
     })
 }
 
 /// The result of comparing one place with the other.
 struct Direction {
-    from: &'static str,
-    to: &'static str,
-    found: Comparison,
-    standing: Standing,
+    letters: Letters,
+    diff: Diff,
     /// Whether to print exact bytes.
     is_exact: bool,
-}
-
-fn direction(
-    context: &Context,
-    args: &DiffArgs,
-    from: &Place,
-    to: &Place,
-    answer: &mut Writing<'_, '_>,
-) -> anyhow::Result<Direction> {
-    let filter = args.filter.filter()?;
-    let is_partial = !filter.is_open();
-    let catalog = context.catalog()?;
-    let mut sides = crate::catalog::PlaceDiff::build(catalog, &from.tops, &to.tops, filter)?;
-    let mut standing = Standing::of(context, &sides, from, to)?;
-    if is_partial {
-        standing.object("only some of the files were compared (size, extension or --exclude)");
-    }
-    let found = Comparison::run(&mut sides, from, to, answer)?;
-    Ok(Direction {
-        from: from.letter,
-        to: to.letter,
-        found,
-        standing,
-        is_exact: args.answer.bytes,
-    })
+    /// Why files are only in the one place although they seem to have a copy.
+    why_only: BTreeMap<String, u64>,
+    why_unchecked: BTreeMap<String, u64>,
 }
 
 impl Direction {
-    fn is_safe(&self) -> bool {
-        self.objections().is_empty()
+    fn new(diff: Diff, letters: Letters, is_exact: bool) -> Self {
+        Self {
+            letters,
+            diff,
+            is_exact,
+            why_only: BTreeMap::new(),
+            why_unchecked: BTreeMap::new(),
+        }
     }
 
-    /// Every reason against wiping this side.
-    fn objections(&self) -> Vec<String> {
-        let mut all = self.standing.objections.clone();
-        let (from, to) = (self.from, self.to);
-        let Comparison {
-            only,
-            undetermined,
-            changed_folders,
-            ..
-        } = &self.found;
-        if *changed_folders > 0 {
-            all.push(format!(
-                "{} in {from} changed since the scan",
-                counted(*changed_folders, "folder", "folders")
-            ));
+    /// Compares, and writes a row for every file that is not in the other
+    /// place for certain.
+    fn write_rows(&mut self, answer: &mut Writing<'_, '_>) -> anyhow::Result<()> {
+        loop {
+            let files = self.diff.next_files()?;
+            if files.is_empty() {
+                return Ok(());
+            }
+            for (file, verdict) in files {
+                if let Some(row) = self.row(file, &verdict) {
+                    answer.row(&row)?;
+                }
+            }
         }
-        if only.files > 0 {
-            all.push(format!("{} not in {to}", only.words(self.is_exact)));
-        }
-        if undetermined.files > 0 {
-            all.push(format!("{} unchecked", undetermined.words(self.is_exact)));
-        }
-        all
     }
 
-    fn sentences(&self) -> Vec<String> {
-        let (from, to) = (self.from, self.to);
-        let found = &self.found;
-        let mut lines = vec![
-            self.standing.ours.sentence(from),
-            self.standing.theirs.sentence(to),
-            format!("{} in {from}:", found.all().words(self.is_exact)),
-            format!("    {} also in {to}", found.duplicate.words(self.is_exact)),
-            format!("    {} not in {to}", found.only.words(self.is_exact)),
-        ];
-        lines.extend(reasons(&found.why_only));
-        lines.push(format!(
-            "    {} unchecked",
-            found.undetermined.words(self.is_exact)
-        ));
-        lines.extend(reasons(&found.why_undetermined));
-        if self.standing.empty > 0 {
-            let files = counted(self.standing.empty, "empty file", "empty files");
-            lines.push(format!("{files} skipped"));
+    fn row(&mut self, file: DiffFile, verdict: &DiffVerdict) -> Option<[Cell; 6]> {
+        let (status, reasons) = match verdict {
+            DiffVerdict::Duplicate => return None,
+            DiffVerdict::Only { .. } => {
+                let status = format!("only in {}", self.letters.ours);
+                (status, &mut self.why_only)
+            }
+            DiffVerdict::Unchecked(_) => ("unchecked".to_owned(), &mut self.why_unchecked),
+        };
+        let reason = self.letters.reason(verdict);
+        if let Some(reason) = &reason {
+            *reasons.entry(reason.clone()).or_default() += 1;
         }
-        let objections = self.objections();
-        if objections.is_empty() {
-            lines.push(format!(
-                "safe to wipe {from}: every file has a copy in {to}, and nothing changed since the scan"
-            ));
-        } else {
-            lines.push(format!("do not wipe {from}:"));
-            lines.extend(objections.iter().map(|why| format!("    {why}")));
-        }
-        lines
-    }
-}
-
-fn reasons(reasons: &BTreeMap<String, u64>) -> impl Iterator<Item = String> {
-    reasons.iter().map(|(reason, files)| {
-        let files = counted(*files, "file", "files");
-        format!("        {files}: {reason}")
-    })
-}
-
-impl Tally {
-    fn words(&self, is_exact: bool) -> String {
-        files_and_bytes(self.files, self.bytes, is_exact)
+        Some([
+            Cell::text(self.letters.ours.to_lowercase()),
+            Cell::text(status),
+            Cell::Size(file.state.size),
+            Cell::FileTime(file.state.mtime_ns),
+            Cell::Path(file.path),
+            reason.map_or(Cell::Nothing, Cell::text),
+        ])
     }
 }
 
 #[derive(Serialize)]
-struct TotalsJson {
+struct DiffJson {
     /// What the exit code says: with `--both`, that either side is safe to wipe.
     safe_to_wipe: bool,
     /// Whether the other side must be kept then; with `--both` only.
@@ -201,9 +154,10 @@ struct DirectionJson {
     reasons: Vec<String>,
 }
 
-impl TotalsJson {
+impl DiffJson {
     fn new(forward: &Direction, backward: Option<&Direction>) -> Self {
-        let safe_to_wipe = forward.is_safe() && backward.is_none_or(Direction::is_safe);
+        let safe_to_wipe =
+            forward.diff.is_safe() && backward.is_none_or(|back| back.diff.is_safe());
         Self {
             safe_to_wipe,
             wipe_only_one: backward.map(|_| safe_to_wipe),
@@ -215,29 +169,27 @@ impl TotalsJson {
 
 impl DirectionJson {
     fn new(direction: &Direction) -> Self {
-        let Direction {
-            found, standing, ..
-        } = direction;
-        let scan = |side: &Side| side.as_of.map(|as_of| as_of.scan.0);
-        let finished = |side: &Side| side.as_of.and_then(|as_of| as_of.finished).map(rfc3339);
-        let all = found.all();
+        let diff = &direction.diff;
+        let scan = |side: &DiffSide| side.as_of.map(|as_of| as_of.scan.0);
+        let finished = |side: &DiffSide| side.as_of.and_then(|as_of| as_of.finished).map(rfc3339);
+        let all = diff.all();
         Self {
-            path: standing.ours.path.to_string_lossy().into_owned(),
-            as_of_scan: scan(&standing.ours),
-            as_of: finished(&standing.ours),
-            other_path: standing.theirs.path.to_string_lossy().into_owned(),
-            other_as_of_scan: scan(&standing.theirs),
-            other_as_of: finished(&standing.theirs),
+            path: diff.ours.path.to_string_lossy().into_owned(),
+            as_of_scan: scan(&diff.ours),
+            as_of: finished(&diff.ours),
+            other_path: diff.theirs.path.to_string_lossy().into_owned(),
+            other_as_of_scan: scan(&diff.theirs),
+            other_as_of: finished(&diff.theirs),
             files: all.files,
             bytes: all.bytes,
-            duplicate_files: found.duplicate.files,
-            duplicate_bytes: found.duplicate.bytes,
-            only_files: found.only.files,
-            only_bytes: found.only.bytes,
-            unchecked_files: found.undetermined.files,
-            unchecked_bytes: found.undetermined.bytes,
-            empty_files: standing.empty,
-            changed_folders: found.changed_folders,
+            duplicate_files: diff.duplicate.files,
+            duplicate_bytes: diff.duplicate.bytes,
+            only_files: diff.only.files,
+            only_bytes: diff.only.bytes,
+            unchecked_files: diff.unchecked.files,
+            unchecked_bytes: diff.unchecked.bytes,
+            empty_files: diff.empty,
+            changed_folders: diff.changed_folders,
             reasons: direction.objections(),
         }
     }

@@ -1,0 +1,120 @@
+//! Which files of one place have no copy in another, and whether the one is
+//! safe to wipe.
+
+mod compare;
+mod standing;
+
+use crate::catalog::{CatalogError, DiffFile, FileFilter, PlaceDiff, ReadOnly, Unresolved};
+
+use super::now::Now;
+use super::place::Place;
+use compare::Comparison;
+pub(crate) use standing::{DiffSide, Objection};
+
+/// Files and their bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct FileCount {
+    pub(crate) files: u64,
+    pub(crate) bytes: u64,
+}
+
+impl FileCount {
+    fn add(&mut self, size: u64) {
+        self.files += 1;
+        self.bytes += size;
+    }
+}
+
+/// What one file is, seen from the other place.
+pub(crate) enum DiffVerdict {
+    Duplicate,
+    /// The other place does not have it.
+    Only {
+        /// The other place has it as another path into this one.
+        is_alias: bool,
+    },
+    Unchecked(WhyUnchecked),
+}
+
+/// Why it is not known whether the other place has a file.
+pub(crate) enum WhyUnchecked {
+    /// The file is not as it was scanned.
+    File(Now),
+    /// Its best copy is not.
+    ItsCopy(Now),
+    NotRead(Unresolved),
+}
+
+/// The files of one place, compared with another.
+pub(crate) struct Diff {
+    comparison: Comparison,
+    pub(crate) ours: DiffSide,
+    pub(crate) theirs: DiffSide,
+    /// Whether a filter chose the files.
+    pub(crate) is_partial: bool,
+    /// Empty files of our place; they are not compared.
+    pub(crate) empty: u64,
+    pub(crate) duplicate: FileCount,
+    pub(crate) only: FileCount,
+    pub(crate) unchecked: FileCount,
+    /// Folders that changed since they were listed.
+    pub(crate) changed_folders: u64,
+}
+
+impl Diff {
+    /// Looks at the places and their folders; [`Diff::next_files`] compares.
+    pub(crate) fn start(
+        catalog: ReadOnly,
+        ours: &Place,
+        theirs: &Place,
+        filter: FileFilter,
+    ) -> Result<Self, CatalogError> {
+        let is_partial = !filter.is_open();
+        let places = PlaceDiff::build(catalog, &ours.tops, &theirs.tops, filter)?;
+        let (our_side, empty) = standing::ours(&places, ours, theirs)?;
+        let their_side = standing::theirs(&places, theirs)?;
+        let mut comparison = Comparison::new(places)?;
+        Ok(Self {
+            ours: our_side,
+            theirs: their_side,
+            is_partial,
+            empty,
+            duplicate: FileCount::default(),
+            only: FileCount::default(),
+            unchecked: FileCount::default(),
+            changed_folders: comparison.look_at_folders()?,
+            comparison,
+        })
+    }
+
+    /// The next files, and what they are; none at the end.
+    pub(crate) fn next_files(&mut self) -> Result<Vec<(DiffFile, DiffVerdict)>, CatalogError> {
+        let files = self.comparison.next_files()?;
+        for (file, verdict) in &files {
+            let count = match verdict {
+                DiffVerdict::Duplicate => &mut self.duplicate,
+                DiffVerdict::Only { .. } => &mut self.only,
+                DiffVerdict::Unchecked(_) => &mut self.unchecked,
+            };
+            count.add(file.state.size);
+        }
+        Ok(files)
+    }
+
+    /// All files compared so far.
+    pub(crate) fn all(&self) -> FileCount {
+        let counts = [self.duplicate, self.only, self.unchecked];
+        FileCount {
+            files: counts.iter().map(|count| count.files).sum(),
+            bytes: counts.iter().map(|count| count.bytes).sum(),
+        }
+    }
+
+    /// Whether our place is safe to wipe.
+    pub(crate) fn is_safe(&self) -> bool {
+        self.ours.objections.is_empty()
+            && self.theirs.objections.is_empty()
+            && !self.is_partial
+            && (self.only.files, self.unchecked.files, self.changed_folders) == (0, 0, 0)
+    }
+}
