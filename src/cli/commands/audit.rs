@@ -99,17 +99,16 @@ impl Telling<'_, '_, '_> {
             return;
         };
         let found = match audited.verdict {
-            AuditVerdict::Corrupted(digest) => Cell::text(digest.to_hex()),
-            _ => Cell::Nothing,
+            AuditVerdict::Corrupted(digest) => Some(digest),
+            _ => None,
         };
-        let expected = audited.expected;
         let row = [
             Cell::text(word),
             Cell::Size(audited.state.size),
             Cell::FileTime(audited.state.mtime_ns),
             Cell::Path(audited.path.clone()),
-            expected.map_or(Cell::Nothing, |digest| Cell::text(digest.to_hex())),
-            found,
+            Cell::digest(audited.expected),
+            Cell::digest(found),
         ];
         // A closed pipe is reported when all is done.
         let written = self.context.progress.bars.suspend(|| self.answer.row(&row));

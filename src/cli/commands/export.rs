@@ -87,7 +87,7 @@ pub(crate) fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<Exit> 
 
 fn row(algorithm: Algorithm, digest: &Digest, file: FileEntry) -> [Cell; 5] {
     [
-        Cell::text(digest.to_hex()),
+        Cell::digest(Some(*digest)),
         Cell::text(algorithm.name()),
         Cell::Size(file.size),
         Cell::FileTime(file.mtime_ns),

@@ -240,8 +240,7 @@ fn changes(
                 Cell::Size(file.size),
                 Cell::FileTime(file.mtime_ns),
                 Cell::Path(file.path),
-                file.digest
-                    .map_or(Cell::Nothing, |digest| Cell::text(digest.to_hex())),
+                Cell::digest(file.digest),
             ])?;
         }
         let words = |files, bytes| files_and_bytes(files, bytes, form.exact_bytes);

@@ -91,8 +91,7 @@ pub(crate) fn run(context: &Context, args: &UniqueArgs) -> anyhow::Result<Exit> 
                 Cell::FileTime(file.mtime_ns),
                 Cell::Path(file.path),
                 Cell::Count(file.links.len() as u64 + 1),
-                file.digest
-                    .map_or(Cell::Nothing, |digest| Cell::text(digest.to_hex())),
+                Cell::digest(file.digest),
             ])?;
         }
         let left = answer.end(&totals, &totals.sentences(form.exact_bytes))?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::model::{Timestamp, escape};
+use crate::model::{Digest, Timestamp, escape};
 use crate::report::encode::neutral;
 use crate::report::encode::{rfc3339, rfc3339_nanos};
 use crate::report::style::Style;
@@ -64,6 +64,11 @@ impl Cell {
     /// A sentence or word of ours.
     pub fn text(text: impl Into<Cow<'static, str>>) -> Self {
         Self::Text(text.into())
+    }
+
+    /// A digest in hexadecimal digits, or nothing.
+    pub fn digest(digest: Option<Digest>) -> Self {
+        digest.map_or(Self::Nothing, |digest| Self::text(digest.to_hex()))
     }
 
     pub(crate) fn is_number(&self) -> bool {

@@ -2,43 +2,61 @@
 //! the files byte for byte where it has none.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::access::{Checker, Look, content};
-use crate::catalog::{CatalogError, Known, Lookup};
+use super::sought::{FindError, Sought};
+use crate::access::{Checker, content};
+use crate::answers::now::Now;
+use crate::answers::place::resolve;
+use crate::catalog::{CatalogError, Known, Lookup, ReadOnly};
 use crate::model::{Algorithm, Digest, Probe};
 use crate::platform::{Dir, Links, OpenFile};
 
 /// Why there is no answer about a file that changes while it is read.
 const CHANGING: &str = "it keeps changing";
 
-/// Something that is looked for.
-pub(crate) enum Wanted {
-    /// A file, and its size.
-    File(PathBuf, u64),
-    /// A file that cannot be looked at, and why.
-    Unseen(PathBuf, String),
-    Digest(Digest),
-    /// The start of a digest that no file in the catalog has.
-    NoDigest(String),
-}
-
 /// What the catalog has of it.
 #[derive(Default)]
 pub(crate) struct Found {
     pub(crate) digest: Option<Digest>,
     /// Where it is, or could be.
-    pub(crate) places: Vec<Place>,
+    pub(crate) files: Vec<FoundFile>,
     /// Whether the file itself is in the catalog and does not count.
     pub(crate) is_only_itself: bool,
     /// Files anywhere in the catalog that could be it, since they have no digest.
     pub(crate) unread: u64,
     /// Why there is no answer: the file itself cannot be read.
-    pub(crate) trouble: Option<String>,
+    pub(crate) failure: Option<String>,
+}
+
+/// Whether the catalog has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FindVerdict {
+    Found,
+    NotFound,
+    Unchecked,
+}
+
+impl Found {
+    pub(crate) fn verdict(&self) -> FindVerdict {
+        if self.files.iter().any(|file| file.is_found) {
+            FindVerdict::Found
+        } else if self.failure.is_none() && self.possible() == 0 {
+            FindVerdict::NotFound
+        } else {
+            FindVerdict::Unchecked
+        }
+    }
+
+    /// Files that could be a copy.
+    pub(crate) fn possible(&self) -> u64 {
+        let files = self.files.iter().filter(|file| !file.is_found);
+        files.count() as u64 + self.unread
+    }
 }
 
 /// A catalogued file that is, or may be, what was asked for.
-pub(crate) struct Place {
+pub(crate) struct FoundFile {
     pub(crate) known: Known,
     pub(crate) now: Now,
     /// Whether it has the content that was asked for; it may have otherwise.
@@ -47,50 +65,54 @@ pub(crate) struct Place {
     pub(crate) is_itself: bool,
 }
 
-/// How a catalogued file is now.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Now {
-    AsScanned,
-    Offline,
-    /// As scanned, but an audit found that its content is corrupted.
-    Rotten,
-    Changed,
-    Gone,
-    Unreadable(String),
-}
-
 /// Looks for content in the catalog.
 pub(crate) struct Finder {
-    pub(crate) lookup: Lookup,
-    pub(crate) checker: Checker,
-    pub(crate) algorithm: Algorithm,
+    lookup: Lookup,
+    checker: Checker,
+    algorithm: Algorithm,
     /// Whether a file that is asked for does not count as found itself.
-    pub(crate) elsewhere: bool,
+    elsewhere: bool,
 }
 
 impl Finder {
+    /// Prepares to look for these things and no others.
+    pub(crate) fn new(
+        catalog: ReadOnly,
+        wanted: &[Sought],
+        elsewhere: bool,
+    ) -> Result<Self, CatalogError> {
+        let algorithm = catalog.algorithm()?;
+        let (mut sizes, mut digests) = (Vec::new(), Vec::new());
+        for one in wanted {
+            match one {
+                Sought::File(_, size) => sizes.push(*size),
+                Sought::Unreadable(..) | Sought::NoDigest(_) => {}
+                // Empty files are known by their size.
+                Sought::Digest(digest) if *digest == algorithm.digest_of_nothing() => sizes.push(0),
+                Sought::Digest(digest) => digests.push(*digest),
+            }
+        }
+        Ok(Self {
+            checker: Checker::new(catalog.roots()?),
+            lookup: Lookup::build(catalog, &sizes, &digests)?,
+            algorithm,
+            elsewhere,
+        })
+    }
+
     /// Looks for one thing. That it cannot be read is part of the answer; an
     /// error is one of the catalog.
-    pub(crate) fn find(&mut self, wanted: &Wanted) -> Result<Found, CatalogError> {
-        let unseen = |why: String| {
-            Ok(Found {
-                trouble: Some(why),
-                ..Found::default()
-            })
-        };
+    pub(crate) fn find(&mut self, wanted: &Sought) -> Result<Found, CatalogError> {
         match wanted {
-            Wanted::Digest(digest) => self.by_digest(digest),
-            Wanted::Unseen(_, why) => unseen(why.clone()),
-            Wanted::NoDigest(_) => Ok(Found {
+            Sought::Digest(digest) => self.by_digest(digest),
+            Sought::Unreadable(_, why) => Ok(failed(why)),
+            Sought::NoDigest(_) => Ok(Found {
                 unread: self.lookup.unread(),
                 ..Found::default()
             }),
-            Wanted::File(path, size) => match Asked::open(path, *size, self.algorithm) {
-                Ok(mut asked) => match self.by_content(&mut asked)? {
-                    Ok(found) => Ok(found),
-                    Err(error) => unseen(error.to_string()),
-                },
-                Err(error) => unseen(error.to_string()),
+            Sought::File(path, size) => match Asked::open(path, *size, self.algorithm) {
+                Ok(mut asked) => self.by_content(&mut asked),
+                Err(error) => Ok(failed(error)),
             },
         }
     }
@@ -100,20 +122,19 @@ impl Finder {
             true => self.lookup.of_size(0)?,
             false => self.lookup.of_digest(digest)?,
         };
-        let places: Vec<Place> = known.into_iter().map(|known| self.equal(known)).collect();
+        let files: Vec<FoundFile> = known.into_iter().map(|known| self.equal(known)).collect();
         Ok(Found {
             digest: Some(*digest),
-            unread: match places.iter().any(|place| place.is_found) {
+            unread: match files.iter().any(|file| file.is_found) {
                 true => 0,
                 false => self.lookup.unread(),
             },
-            places,
+            files,
             ..Found::default()
         })
     }
 
-    /// Looks for a file; the inner error is that of reading it.
-    fn by_content(&mut self, asked: &mut Asked) -> Result<io::Result<Found>, CatalogError> {
+    fn by_content(&mut self, asked: &mut Asked) -> Result<Found, CatalogError> {
         let mut found = Found::default();
         for known in self.lookup.of_size(asked.file.opened_as().meta.size)? {
             match self.is_equal(&known, asked) {
@@ -123,16 +144,16 @@ impl Finder {
                         found.is_only_itself = true;
                         continue;
                     }
-                    let place = self.equal(known);
-                    found.places.push(Place {
+                    let file = self.equal(known);
+                    found.files.push(FoundFile {
                         is_itself,
-                        is_found: place.is_found || is_itself,
-                        ..place
+                        is_found: file.is_found || is_itself,
+                        ..file
                     });
                 }
                 Ok(false) => {}
-                Err(Trouble::Asked(error)) => return Ok(Err(error)),
-                Err(Trouble::Known(now)) => found.places.push(Place {
+                Err(ReadFailure::Asked(error)) => return Ok(failed(error)),
+                Err(ReadFailure::Known(now)) => found.files.push(FoundFile {
                     known,
                     now,
                     is_found: false,
@@ -140,17 +161,17 @@ impl Finder {
                 }),
             }
         }
-        found.is_only_itself &= found.places.is_empty();
+        found.is_only_itself &= found.files.is_empty();
         found.digest = asked.digest;
-        Ok(Ok(found))
+        Ok(found)
     }
 
     /// A file that had the content when it was scanned. An offline one is
     /// trusted to still have it; a corrupted one, or one in any other state than
     /// scanned, proves nothing.
-    fn equal(&self, known: Known) -> Place {
+    fn equal(&self, known: Known) -> FoundFile {
         let now = self.now(&known);
-        Place {
+        FoundFile {
             is_found: matches!(now, Now::AsScanned | Now::Offline),
             is_itself: false,
             known,
@@ -159,16 +180,8 @@ impl Finder {
     }
 
     fn now(&self, known: &Known) -> Now {
-        if !self.checker.is_online(&known.path) {
-            return Now::Offline;
-        }
-        match self.checker.look(&known.path, &known.state) {
-            Look::Same if known.is_corrupted => Now::Rotten,
-            Look::Same => Now::AsScanned,
-            Look::Changed | Look::Elsewhere => Now::Changed,
-            Look::Gone => Now::Gone,
-            Look::Failed(why) => Now::Unreadable(why),
-        }
+        let look = self.checker.look(&known.path, &known.state);
+        Now::of(look, &known.path, known.is_corrupted, &self.checker)
     }
 
     fn is_itself(&self, known: &Known, asked: &Asked) -> bool {
@@ -182,7 +195,7 @@ impl Finder {
 
     /// Whether a file of the same size had the same content, by digest where
     /// it has one, and by reading it now otherwise.
-    fn is_equal(&self, known: &Known, asked: &mut Asked) -> Result<bool, Trouble> {
+    fn is_equal(&self, known: &Known, asked: &mut Asked) -> Result<bool, ReadFailure> {
         if known.state.size == 0 || self.is_itself(known, asked) {
             return Ok(true);
         }
@@ -196,24 +209,32 @@ impl Finder {
             return Ok(false);
         }
         match self.now(known) {
-            Now::AsScanned | Now::Rotten => {}
-            other => return Err(Trouble::Known(other)),
+            Now::AsScanned | Now::Corrupted => {}
+            other => return Err(ReadFailure::Known(other)),
         }
-        let unreadable = |error: io::Error| Trouble::Known(Now::Unreadable(error.to_string()));
+        let unreadable = |error: io::Error| ReadFailure::Known(Now::Unreadable(error.to_string()));
         let file = self.checker.open(&known.path).map_err(unreadable)?;
         if !known.state.is_of(&file.opened_as().meta) {
-            return Err(Trouble::Known(Now::Changed));
+            return Err(ReadFailure::Known(Now::Changed));
         }
         match content::are_equal(&asked.file, &file) {
             Ok(Some(is_equal)) => Ok(is_equal),
-            Ok(None) => Err(Trouble::Known(Now::Changed)),
+            Ok(None) => Err(ReadFailure::Known(Now::Changed)),
             Err(error) => Err(unreadable(error)),
         }
     }
 }
 
+/// No answer about a file, and why.
+fn failed(why: impl ToString) -> Found {
+    Found {
+        failure: Some(why.to_string()),
+        ..Found::default()
+    }
+}
+
 /// Which file cannot be read.
-enum Trouble {
+enum ReadFailure {
     Asked(io::Error),
     Known(Now),
 }
@@ -227,14 +248,16 @@ struct Asked {
 }
 
 impl Asked {
-    fn open(path: &Path, size: u64, algorithm: Algorithm) -> anyhow::Result<Self> {
-        let whole = crate::answers::resolve(path)?;
+    fn open(path: &Path, size: u64, algorithm: Algorithm) -> Result<Self, FindError> {
+        let whole = resolve(path)?;
         let (folder, name) = whole
             .parent()
             .zip(whole.file_name())
             .ok_or_else(|| io::Error::from(io::ErrorKind::IsADirectory))?;
         let file = Dir::open_root(folder)?.open_file(name, Links::Refuse)?;
-        anyhow::ensure!(file.opened_as().meta.size == size, CHANGING);
+        if file.opened_as().meta.size != size {
+            return Err(io::Error::other(CHANGING).into());
+        }
         Ok(Self {
             file,
             algorithm,
@@ -243,20 +266,20 @@ impl Asked {
         })
     }
 
-    fn digest(&mut self) -> Result<Digest, Trouble> {
+    fn digest(&mut self) -> Result<Digest, ReadFailure> {
         if let Some(digest) = self.digest {
             return Ok(digest);
         }
         let digest = content::digest_of(&self.file, self.algorithm)
             .and_then(|digest| digest.ok_or_else(|| io::Error::other(CHANGING)))
-            .map_err(Trouble::Asked)?;
+            .map_err(ReadFailure::Asked)?;
         self.digest = Some(digest);
         Ok(digest)
     }
 
-    fn probe(&mut self) -> Result<Option<Probe>, Trouble> {
+    fn probe(&mut self) -> Result<Option<Probe>, ReadFailure> {
         if self.probe.is_none() {
-            self.probe = content::probe_of(&self.file).map_err(Trouble::Asked)?;
+            self.probe = content::probe_of(&self.file).map_err(ReadFailure::Asked)?;
         }
         Ok(self.probe)
     }

@@ -1,0 +1,7 @@
+//! Where the catalog has the content of a file, or a digest.
+
+mod finder;
+mod sought;
+
+pub(crate) use finder::{FindVerdict, Finder, Found, FoundFile};
+pub(crate) use sought::{FindError, Sought};
