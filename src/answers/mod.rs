@@ -3,12 +3,14 @@
 
 mod diff;
 mod find;
+mod folders;
 mod now;
 mod place;
 mod status;
 
 pub(crate) use diff::{Diff, DiffSide, DiffVerdict, FileCount, Objection, WhyUnchecked};
 pub(crate) use find::{FindError, FindVerdict, Finder, Found, FoundFile, Sought};
+pub(crate) use folders::FolderQuestion;
 pub(crate) use now::Now;
-pub(crate) use place::{Place, PlaceError, path_named, place_ever, resolve, root_named};
+pub(crate) use place::{Place, PlaceError, place_ever, resolve, root_named};
 pub(crate) use status::{RootState, RootStatus, Status, Unfinished, User};

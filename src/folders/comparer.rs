@@ -3,7 +3,7 @@
 use super::contents::EMPTY;
 use super::forest::{Forest, Node};
 use super::similar::{Overlap, Pair};
-use super::unknown::Gaps;
+use super::unknown::Unknown;
 use super::workers::Marks;
 
 /// One folder of a pair.
@@ -23,9 +23,9 @@ pub struct Side {
     pub only_bytes: u64,
     /// Those that may or may not be in the other, because they or a possible
     /// match were not read. They count as different.
-    pub undetermined: u64,
+    pub unchecked: u64,
     /// Other ways in which it is incomplete.
-    pub gaps: Gaps,
+    pub unknown: Unknown,
 }
 
 /// Finds what each folder of a pair has that the other does not.
@@ -60,7 +60,7 @@ impl<'a> Comparer<'a> {
         }
         self.seen.clear();
         let mut side = Side {
-            gaps: self.forest.gaps(node),
+            unknown: self.forest.unknown(node),
             ..Side::default()
         };
         for &content in self.forest.contents(node) {
@@ -75,7 +75,7 @@ impl<'a> Comparer<'a> {
                 side.only_files += 1;
                 side.only_bytes = side.only_bytes.saturating_add(size);
             }
-            side.undetermined += u64::from(is_only && self.forest.is_doubtful(content));
+            side.unchecked += u64::from(is_only && self.forest.is_unresolved(content));
             if self.seen.mark(content) {
                 let one = Overlap {
                     contents: 1,

@@ -50,7 +50,7 @@ pub(crate) struct Contents {
     names: Vec<u32>,
     /// Whether a file that was not read may have the content, by the catalog's
     /// rule for unchecked files.
-    doubtful: Vec<bool>,
+    unresolved: Vec<bool>,
 }
 
 impl Contents {
@@ -80,13 +80,15 @@ impl Contents {
     /// Whether exactly one file has this content, whatever the uncertain ones
     /// turn out to be.
     pub(crate) fn is_unique(&self, content: u32) -> bool {
-        self.names[content as usize] == 1 && self.is_certain(content) && !self.is_doubtful(content)
+        self.names[content as usize] == 1
+            && self.is_certain(content)
+            && !self.is_unresolved(content)
     }
 
     /// Whether it may equal a content that is not known: that of a file that
     /// was not read, of the same size, or of the same size and probe.
-    pub(crate) fn is_doubtful(&self, content: u32) -> bool {
-        self.doubtful[content as usize]
+    pub(crate) fn is_unresolved(&self, content: u32) -> bool {
+        self.unresolved[content as usize]
     }
 }
 
@@ -202,7 +204,7 @@ impl Rows {
         let mut found = Contents {
             sizes: vec![0],
             certain: vec![true],
-            doubtful: vec![false],
+            unresolved: vec![false],
             ..Contents::default()
         };
         for row in self.all().filter(|&row| self.is_empty_file(row)) {
@@ -211,7 +213,7 @@ impl Rows {
         self.number_digests(&mut contents, &mut found);
         let classes = self.classes(&contents, copies);
         self.number_copies(copies, &classes, &mut contents, &mut found);
-        self.mark_doubtful(&classes, &contents, &mut found);
+        self.mark_unresolved(&classes, &contents, &mut found);
         self.rank(folders, &mut contents, &mut found);
         (contents, found)
     }
@@ -263,7 +265,7 @@ impl Rows {
     }
 
     /// Marks the contents that a file which was not read may have.
-    fn mark_doubtful(
+    fn mark_unresolved(
         &self,
         classes: &HashMap<Class, Seen>,
         contents: &[u32],
@@ -277,7 +279,7 @@ impl Rows {
             let size = self.sizes[row as usize];
             let probe = self.probe(row);
             if is_open((size, None)) || probe.is_some_and(|probe| is_open((size, Some(probe)))) {
-                found.doubtful[contents[row as usize] as usize] = true;
+                found.unresolved[contents[row as usize] as usize] = true;
             }
         }
     }
@@ -345,7 +347,10 @@ impl Rows {
         found.certain = order.iter().map(|&c| found.certain[c as usize]).collect();
         found.names = order.iter().map(|&c| names[c as usize]).collect();
         found.first_shared = 1 + narrow(first_shared);
-        found.doubtful = order.iter().map(|&c| found.doubtful[c as usize]).collect();
+        found.unresolved = order
+            .iter()
+            .map(|&c| found.unresolved[c as usize])
+            .collect();
     }
 }
 
@@ -354,7 +359,7 @@ impl Contents {
         let content = narrow(self.sizes.len());
         self.sizes.push(size);
         self.certain.push(certain);
-        self.doubtful.push(false);
+        self.unresolved.push(false);
         content
     }
 }

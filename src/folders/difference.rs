@@ -13,7 +13,7 @@ pub struct NamedFile {
     /// Whether that is known for certain.
     pub is_certain: bool,
     /// Whether a file that was not read may have it.
-    pub is_doubtful: bool,
+    pub is_unresolved: bool,
     /// Its size.
     pub size: u64,
     /// Its modification time.
@@ -87,7 +87,7 @@ mod tests {
             path: path.into(),
             content,
             is_certain: content < 90,
-            is_doubtful: content >= 90,
+            is_unresolved: content >= 90,
             size: content.into(),
             mtime_ns: i64::from(content) * 10,
         }

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 
-use super::unknown::Gaps;
+use super::unknown::Unknown;
 use crate::model::{FolderId, VolumeId};
 
 /// A folder as the caller knows it.
@@ -15,7 +15,7 @@ pub struct FolderFact {
     /// Its name; a root's whole path.
     pub name: OsString,
     /// How its own entries are incomplete.
-    pub gaps: Gaps,
+    pub unknown: Unknown,
 }
 
 /// A file as the caller knows it.

@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use super::contents::{Contents, EMPTY, Rows};
 use super::facts::{FileFact, FolderFact};
 use super::narrow;
-use super::unknown::Gaps;
+use super::unknown::Unknown;
 use crate::model::FolderId;
 
 /// A folder, by its place in depth-first order.
@@ -37,9 +37,9 @@ pub struct Forest {
     /// One past the last folder below each.
     ends: Vec<Node>,
     depths: Vec<u32>,
-    gaps: Vec<Gaps>,
+    unknown: Vec<Unknown>,
     /// Whether something below each may equal a file that was not read.
-    doubts: Vec<bool>,
+    unresolved: Vec<bool>,
     /// Where the files of each folder begin; one more than there are folders.
     starts: Vec<u32>,
     /// The content of each file.
@@ -99,9 +99,9 @@ impl ForestBuilder {
     }
 
     /// Records that a folder is incomplete.
-    pub fn gap(&mut self, folder: FolderId, gap: Gaps) {
+    pub fn add_unknown(&mut self, folder: FolderId, why: Unknown) {
         if let Some(&node) = self.nodes.get(&folder) {
-            self.forest.gaps[node as usize] |= gap;
+            self.forest.unknown[node as usize] |= why;
         }
     }
 
@@ -132,7 +132,7 @@ impl ForestBuilder {
         forest.folder_names = name_keys;
         forest.copy_names = copy_names;
         forest.catalogue = catalogue;
-        forest.spread_gaps();
+        forest.spread_unknown();
         forest
     }
 }
@@ -157,7 +157,7 @@ impl Forest {
             order.push(at);
             self.ids.push(folders[at].id);
             self.depths.push(depth);
-            self.gaps.push(folders[at].gaps);
+            self.unknown.push(folders[at].unknown);
             let below = children(Some(folders[at].id)).rev();
             waiting.extend(below.map(|at| (at, depth + 1)));
         }
@@ -172,20 +172,20 @@ impl Forest {
         order
     }
 
-    /// Extends the gaps and doubts of a folder to its whole subtree.
-    fn spread_gaps(&mut self) {
-        self.doubts = vec![false; self.len()];
+    /// Extends what is unknown and unresolved in a folder to those above it.
+    fn spread_unknown(&mut self) {
+        self.unresolved = vec![false; self.len()];
         for node in (0..narrow(self.len())).rev() {
             let own = &self.contents[self.own_files(node)];
             if own.iter().any(|&content| !self.is_certain(content)) {
-                self.gaps[node as usize] |= Gaps::UNDETERMINED;
+                self.unknown[node as usize] |= Unknown::UNRESOLVED;
             }
             let mut own = own.iter();
-            self.doubts[node as usize] |= own.any(|&content| self.is_doubtful(content));
+            self.unresolved[node as usize] |= own.any(|&content| self.is_unresolved(content));
             if let Some(parent) = self.parent(node) {
-                let gaps = self.gaps[node as usize];
-                self.gaps[parent as usize] |= gaps;
-                self.doubts[parent as usize] |= self.doubts[node as usize];
+                let unknown = self.unknown[node as usize];
+                self.unknown[parent as usize] |= unknown;
+                self.unresolved[parent as usize] |= self.unresolved[node as usize];
             }
         }
     }
@@ -216,18 +216,18 @@ impl Forest {
     }
 
     /// How the subtree of a folder is incomplete.
-    pub fn gaps(&self, node: Node) -> Gaps {
-        self.gaps[node as usize]
+    pub fn unknown(&self, node: Node) -> Unknown {
+        self.unknown[node as usize]
     }
 
     /// Why a folder cannot be called unique for certain: it is incomplete, or
     /// unread files elsewhere may equal its own.
-    pub(crate) fn doubts(&self, node: Node) -> Gaps {
-        let mut doubts = self.gaps(node);
-        if self.doubts[node as usize] {
-            doubts |= Gaps::UNDETERMINED;
+    pub(crate) fn unresolved(&self, node: Node) -> Unknown {
+        let mut unresolved = self.unknown(node);
+        if self.unresolved[node as usize] {
+            unresolved |= Unknown::UNRESOLVED;
         }
-        doubts
+        unresolved
     }
 
     /// The contents of a folder's own files, in the order they came.
@@ -246,8 +246,8 @@ impl Forest {
     }
 
     /// Whether a file that was not read may have a content.
-    pub fn is_doubtful(&self, content: u32) -> bool {
-        self.catalogue.is_doubtful(content)
+    pub fn is_unresolved(&self, content: u32) -> bool {
+        self.catalogue.is_unresolved(content)
     }
 
     pub(crate) fn parent(&self, node: Node) -> Option<Node> {

@@ -5,8 +5,9 @@
 //! A file's *content* is a number: equal numbers mean equal bytes. A file whose
 //! content is uncertain gets a number of its own, so it equals only its own hard
 //! links, and is counted wherever that matters. A known content that such a file
-//! may have is *doubtful*.
+//! may have is *unresolved*.
 
+mod answer;
 mod comparer;
 mod contents;
 mod difference;
@@ -21,6 +22,9 @@ mod testing;
 mod unknown;
 mod workers;
 
+pub use answer::{
+    FolderAnswer, FolderGroup, FolderPair, FolderScope, FolderTotals, Identical, Similar,
+};
 pub use comparer::{Comparer, Side};
 pub use difference::{ChangedFile, Differences, NamedFile, differences};
 pub use facts::{FileFact, FolderFact};
@@ -28,7 +32,7 @@ pub use forest::{Forest, ForestBuilder, Node};
 pub use identical::{IdenticalGroup, IdenticalGroups};
 pub use prefix::Measure;
 pub use similar::{Overlap, Pair, SimilarPairs, Similarity, Tuning, similar};
-pub use unknown::{Gaps, LeftOut};
+pub use unknown::{UncheckedFolders, Unknown};
 
 /// An index or count of rows as it is stored. A catalog of four billion rows
 /// would take 300 GB and would not fit into memory anyway.

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::facts::{FileFact, FolderFact};
 use super::forest::{Forest, ForestBuilder, Node};
-use super::unknown::Gaps;
+use super::unknown::Unknown;
 use crate::model::{FolderId, VolumeId};
 
 /// What a catalog may know of a file.
@@ -59,10 +59,10 @@ pub(crate) fn size(inode: u8) -> u64 {
     }
 }
 
-/// Trees of up to 14 folders and 40 files. With `doubt`, some contents are not
+/// Trees of up to 14 folders and 40 files. With `unread`, some contents are not
 /// known and some folders not listed.
-pub(crate) fn trees(doubt: bool) -> impl Strategy<Value = Tree> {
-    let state = if doubt {
+pub(crate) fn trees(unread: bool) -> impl Strategy<Value = Tree> {
+    let state = if unread {
         prop_oneof![
             1 => Just(State::Unread),
             1 => Just(State::Probed),
@@ -76,7 +76,7 @@ pub(crate) fn trees(doubt: bool) -> impl Strategy<Value = Tree> {
     let parents = prop::collection::vec(any::<prop::sample::Index>(), 1..14);
     let files = prop::collection::vec((any::<prop::sample::Index>(), 0..5_u8, 0..INODES), 0..40);
     let states = prop::collection::vec(state, usize::from(INODES));
-    let unlisted = prop::collection::vec(any::<prop::sample::Index>(), 0..=usize::from(doubt));
+    let unlisted = prop::collection::vec(any::<prop::sample::Index>(), 0..=usize::from(unread));
     (parents, files, states, unlisted).prop_map(|(parents, files, states, unlisted)| {
         let count = parents.len();
         // Place 0 of each choice is "a root".
@@ -113,7 +113,7 @@ impl Tree {
                 id: id(folder),
                 parent: parent.map(id),
                 name: OsString::from(self.name(folder)),
-                gaps: Gaps::NONE,
+                unknown: Unknown::NONE,
             });
         let mut builder = ForestBuilder::new(facts.collect(), self.files.len(), with_names);
         for &(folder, name, inode) in &self.files {
@@ -132,7 +132,7 @@ impl Tree {
             });
         }
         for &folder in &self.unlisted {
-            builder.gap(id(folder), Gaps::UNLISTED);
+            builder.add_unknown(id(folder), Unknown::UNLISTED);
         }
         builder.finish()
     }
@@ -207,7 +207,7 @@ impl Tree {
 
     /// Whether an inode that was not read may have the content of this one,
     /// by the rule for unchecked files.
-    pub(crate) fn is_doubtful(&self, inode: u8) -> bool {
+    pub(crate) fn is_unresolved(&self, inode: u8) -> bool {
         let state = |inode: u8| self.states[usize::from(inode)];
         let in_class = |other: u8, probed: bool| {
             let is_probed = |inode: u8| state(inode) != State::Unread;

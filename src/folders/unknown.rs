@@ -3,15 +3,17 @@
 
 use std::ops::BitOrAssign;
 
+use serde::Serialize;
+
 /// What is not known about a folder, or about its subtree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Gaps(u8);
+pub struct Unknown(u8);
 
-impl Gaps {
+impl Unknown {
     /// Nothing is missing.
     pub const NONE: Self = Self(0);
     /// A file whose content may or may not equal another's.
-    pub const UNDETERMINED: Self = Self(1);
+    pub const UNRESOLVED: Self = Self(1);
     /// An unreadable path.
     pub const UNREADABLE: Self = Self(2);
     /// A folder that was not fully listed: the scan is unfinished, or skipped it
@@ -31,34 +33,34 @@ impl Gaps {
     }
 }
 
-impl BitOrAssign for Gaps {
+impl BitOrAssign for Unknown {
     fn bitor_assign(&mut self, other: Self) {
         self.0 |= other.0;
     }
 }
 
 /// Folders that cannot be compared, and why; one may count for several reasons.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct LeftOut {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct UncheckedFolders {
     /// All of them.
     pub folders: u64,
     /// Those with unchecked files.
-    pub undetermined: u64,
+    pub with_unchecked_files: u64,
     /// Those with unreadable paths.
-    pub unreadable: u64,
+    pub with_unreadable_paths: u64,
     /// Those not fully listed.
-    pub unlisted: u64,
+    pub not_listed: u64,
     /// Those listed with filters.
     pub filtered: u64,
 }
 
-impl LeftOut {
+impl UncheckedFolders {
     /// Counts one more folder.
-    pub(crate) fn add(&mut self, gaps: Gaps) {
+    pub(crate) fn add(&mut self, why: Unknown) {
         self.folders += 1;
-        self.undetermined += u64::from(gaps.has(Gaps::UNDETERMINED));
-        self.unreadable += u64::from(gaps.has(Gaps::UNREADABLE));
-        self.unlisted += u64::from(gaps.has(Gaps::UNLISTED));
-        self.filtered += u64::from(gaps.has(Gaps::FILTERED));
+        self.with_unchecked_files += u64::from(why.has(Unknown::UNRESOLVED));
+        self.with_unreadable_paths += u64::from(why.has(Unknown::UNREADABLE));
+        self.not_listed += u64::from(why.has(Unknown::UNLISTED));
+        self.filtered += u64::from(why.has(Unknown::FILTERED));
     }
 }

@@ -14,10 +14,7 @@ mod style;
 pub mod text;
 
 pub(crate) use encode::{PathJson, rfc3339, write_value};
-pub use folders::{
-    FolderAnswer, FolderGroup, FolderPair, FolderReport, FolderScope, FolderTotals, Identical,
-    Similar, write_folders,
-};
+pub use folders::{FolderReport, write_folders};
 pub use format::Format;
 pub use groups::Render;
 pub use renderer::renderer;

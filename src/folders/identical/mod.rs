@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use crate::folders::contents::EMPTY;
 use crate::folders::forest::{Forest, Node};
 use crate::folders::keys::RandomKeys;
-use crate::folders::unknown::LeftOut;
+use crate::folders::unknown::UncheckedFolders;
 
 /// A group of duplicate folders.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub struct IdenticalGroups {
     /// are hard links to each other, or have hard links elsewhere.
     pub linked: u64,
     /// Folders that cannot be compared.
-    pub left_out: LeftOut,
+    pub unchecked: UncheckedFolders,
 }
 
 /// Sums over the subtree of each folder.
@@ -65,7 +65,7 @@ impl Forest {
         let sums = self.sums();
         let (groups, has_equal) = self.equal_folders(&sums, &wanted);
         let mut result = IdenticalGroups {
-            left_out: self.left_out(&sums, &has_equal, &wanted),
+            unchecked: self.unchecked(&sums, &has_equal, &wanted),
             ..IdenticalGroups::default()
         };
         let keys = RandomKeys::default();
@@ -100,16 +100,21 @@ impl Forest {
 
     /// Incomplete folders, and folders that may equal one of them, except those
     /// that have a known duplicate or a file that is certainly unique.
-    fn left_out(&self, sums: &[Sum], has_equal: &[bool], wanted: impl Fn(Node) -> bool) -> LeftOut {
-        let mut left_out = LeftOut::default();
+    fn unchecked(
+        &self,
+        sums: &[Sum],
+        has_equal: &[bool],
+        wanted: impl Fn(Node) -> bool,
+    ) -> UncheckedFolders {
+        let mut unchecked = UncheckedFolders::default();
         for (node, sum) in (0..).zip(sums) {
-            let doubts = self.doubts(node);
+            let unresolved = self.unresolved(node);
             let is_known = sum.is_unique || has_equal[node as usize];
-            if !doubts.is_none() && !is_known && wanted(node) {
-                left_out.add(doubts);
+            if !unresolved.is_none() && !is_known && wanted(node) {
+                unchecked.add(unresolved);
             }
         }
-        left_out
+        unchecked
     }
 
     /// Folders with equal keys, upper ones first; and for every folder whether
@@ -122,7 +127,7 @@ impl Forest {
         let mut has_equal = vec![false; self.len()];
         let mut keyed: Vec<(u128, Node)> = (0..)
             .zip(sums)
-            .filter(|&(node, sum)| self.gaps(node).is_none() && sum.bytes > 0)
+            .filter(|&(node, sum)| self.unknown(node).is_none() && sum.bytes > 0)
             .map(|(node, sum)| (sum.key, node))
             .collect();
         keyed.sort_unstable();

@@ -139,7 +139,7 @@ proptest! {
     fn folders_left_out_may_have_an_equal(tree in trees(true)) {
         let is_only = |inode: u8| {
             let same = tree.files.iter().filter(|file| tree.content(file.2) == tree.content(inode));
-            size(inode) > 0 && same.count() == 1 && !tree.is_doubtful(inode)
+            size(inode) > 0 && same.count() == 1 && !tree.is_unresolved(inode)
         };
         let has_equal = |folder: usize| {
             let alike = likeness(&tree, folder, false);
@@ -150,14 +150,14 @@ proptest! {
                         && likeness(&tree, other, false) == alike
                 })
         };
-        let left_out = (0..tree.parents.len()).filter(|&folder| {
+        let unchecked = (0..tree.parents.len()).filter(|&folder| {
             let below = tree.below(folder);
             let is_open = !tree.is_complete(folder)
-                || below.iter().any(|file| tree.is_doubtful(file.1));
+                || below.iter().any(|file| tree.is_unresolved(file.1));
             is_open && !has_equal(folder) && !below.iter().any(|file| is_only(file.1))
         });
         let result = tree.forest(false).identical(|_| true);
-        prop_assert_eq!(result.left_out.folders, left_out.count() as u64);
+        prop_assert_eq!(result.unchecked.folders, unchecked.count() as u64);
     }
 }
 

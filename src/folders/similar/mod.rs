@@ -17,7 +17,7 @@ use crate::folders::keys::RandomKeys;
 use crate::folders::narrow;
 pub(super) use crate::folders::prefix::Measure;
 use crate::folders::prefix::{Prefixes, Profile};
-use crate::folders::unknown::LeftOut;
+use crate::folders::unknown::UncheckedFolders;
 use crate::folders::workers::{Marks, for_each};
 
 /// What is asked for.
@@ -107,7 +107,7 @@ pub struct SimilarPairs {
     /// Folders that are paired only with the first of many identical ones.
     pub crowded: u64,
     /// Folders that may have more in common with others than is known.
-    pub undetermined: LeftOut,
+    pub unchecked: UncheckedFolders,
 }
 
 /// Finds the pairs with at least one folder that is `wanted`. A pair stands for
@@ -136,7 +136,7 @@ pub fn similar(
             .then((a.left, a.right).cmp(&(b.left, b.right)))
     });
     SimilarPairs {
-        undetermined: in_doubt(forest, wanted),
+        unchecked: unchecked_folders(forest, wanted),
         is_complete: steps.into_inner() <= similarity.tuning.most_steps
             && pairs.len() < similarity.tuning.most_pairs,
         crowded: members.iter().filter(|m| m.crowd.is_some()).count() as u64,
@@ -145,15 +145,15 @@ pub fn similar(
 }
 
 /// The wanted folders that may have more in common with others than is known.
-fn in_doubt(forest: &Forest, wanted: impl Fn(Node) -> bool) -> LeftOut {
-    let mut left_out = LeftOut::default();
+fn unchecked_folders(forest: &Forest, wanted: impl Fn(Node) -> bool) -> UncheckedFolders {
+    let mut unchecked = UncheckedFolders::default();
     for node in (0..narrow(forest.len())).filter(|&node| wanted(node)) {
-        let doubts = forest.doubts(node);
-        if !doubts.is_none() {
-            left_out.add(doubts);
+        let unresolved = forest.unresolved(node);
+        if !unresolved.is_none() {
+            unchecked.add(unresolved);
         }
     }
-    left_out
+    unchecked
 }
 
 /// Folders per round, where pairs are dense and where they are not.

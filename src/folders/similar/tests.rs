@@ -177,8 +177,8 @@ proptest! {
                 prop_assert_eq!(side.only_files, files.clone().filter(is_only).count() as u64);
                 let bytes = files.clone().filter(is_only).map(size);
                 prop_assert_eq!(side.only_bytes, bytes.sum::<u64>());
-                let unsure = files.filter(is_only).filter(|&inode| tree.is_doubtful(inode));
-                prop_assert_eq!(side.undetermined, unsure.count() as u64);
+                let unsure = files.filter(is_only).filter(|&inode| tree.is_unresolved(inode));
+                prop_assert_eq!(side.unchecked, unsure.count() as u64);
             }
         }
     }

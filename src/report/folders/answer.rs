@@ -1,8 +1,6 @@
 //! What `dupescan folders` found, ready to be written.
 
-use std::path::PathBuf;
-
-use crate::folders::{Differences, LeftOut, Measure, Overlap, Side};
+use crate::folders::{FolderAnswer, FolderScope};
 use crate::report::style::Header;
 
 /// A whole answer.
@@ -14,105 +12,6 @@ pub struct FolderReport {
     pub scope: FolderScope,
     /// What was found.
     pub answer: FolderAnswer,
-}
-
-/// What the user excluded from the comparison.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct FolderScope {
-    /// Smaller files.
-    pub min_size: Option<u64>,
-    /// Larger files.
-    pub max_size: Option<u64>,
-    /// Files with another extension than these, if there are any.
-    pub extensions: Vec<String>,
-    /// Files that match one of these globs.
-    pub exclude: Vec<String>,
-    /// What the filters of the scans skipped.
-    pub as_scanned: bool,
-}
-
-/// What was found.
-#[derive(Debug)]
-pub enum FolderAnswer {
-    /// Duplicate folders.
-    Identical(Identical),
-    /// Pairs of similar folders.
-    Similar(Similar),
-}
-
-/// Duplicate folders.
-#[derive(Debug, Default)]
-pub struct Identical {
-    /// Whether files had to have the same names too.
-    pub same_names: bool,
-    /// The groups to show.
-    pub groups: Vec<FolderGroup>,
-    /// Sums over all groups, shown or not.
-    pub totals: FolderTotals,
-}
-
-/// A group of identical folders.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FolderGroup {
-    /// Files in each.
-    pub files: u64,
-    /// Bytes in them.
-    pub bytes: u64,
-    /// Bytes saved by deleting all folders but the first.
-    pub reclaimable: u64,
-    /// The folders, the one to keep first.
-    pub paths: Vec<PathBuf>,
-    /// Folders with the same files as the one to keep.
-    pub aliases: Vec<PathBuf>,
-}
-
-/// Sums over groups.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct FolderTotals {
-    /// Groups.
-    pub groups: u64,
-    /// Folders in them.
-    pub folders: u64,
-    /// Their reclaimable bytes.
-    pub reclaimable: u64,
-    /// Groups with nothing to reclaim, which are not shown.
-    pub linked: u64,
-    /// Folders that cannot be compared.
-    pub left_out: LeftOut,
-}
-
-/// Pairs of similar folders.
-#[derive(Debug)]
-pub struct Similar {
-    /// The threshold.
-    pub percent: u8,
-    /// The similarity measure.
-    pub measure: Measure,
-    /// Whether the differences of each pair were asked for.
-    pub detail: bool,
-    /// The pairs to show.
-    pub pairs: Vec<FolderPair>,
-    /// How many there are.
-    pub all: u64,
-    /// Whether the search was complete.
-    pub is_complete: bool,
-    /// Folders paired only with the first of many identical ones.
-    pub crowded: u64,
-    /// Folders that may have more in common with others than is known.
-    pub undetermined: LeftOut,
-}
-
-/// Two similar folders.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FolderPair {
-    /// What is in both.
-    pub both: Overlap,
-    /// What is in one or the other.
-    pub either: Overlap,
-    /// The two folders, and what only each has.
-    pub sides: [(PathBuf, Side); 2],
-    /// Their differences, if asked for.
-    pub differences: Option<Differences>,
 }
 
 /// A share in tenths of a percent, never rounded to 0 or 100 %.

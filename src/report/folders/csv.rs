@@ -4,7 +4,8 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::answer::{FolderAnswer, FolderReport, Identical, Similar, per_mille};
+use super::answer::{FolderReport, per_mille};
+use crate::folders::{FolderAnswer, Identical, Similar};
 use crate::report::encode::rfc3339_nanos;
 use crate::report::encode::{exact_bytes, io_error, path_cell};
 use crate::report::style::Style;
@@ -129,12 +130,7 @@ impl<W: Write> Rows<W> {
                 let all = side.all.weight(measure);
                 cells.extend(self.path(path));
                 cells.push(percent(all - side.only.weight(measure), all));
-                let counts = [
-                    side.files,
-                    side.only_files,
-                    side.only_bytes,
-                    side.undetermined,
-                ];
+                let counts = [side.files, side.only_files, side.only_bytes, side.unchecked];
                 cells.extend(counts.map(|count| count.to_string()));
             }
             cells.push(self.as_of_scan.clone());
@@ -157,11 +153,17 @@ impl<W: Write> Rows<W> {
             let [left, right] = &differences.only;
             for file in left {
                 let states = [Some((file.size, file.mtime_ns)), None];
-                self.difference(&shared, "only_left", &file.path, states, file.is_doubtful)?;
+                self.difference(&shared, "only_left", &file.path, states, file.is_unresolved)?;
             }
             for file in right {
                 let states = [None, Some((file.size, file.mtime_ns))];
-                self.difference(&shared, "only_right", &file.path, states, file.is_doubtful)?;
+                self.difference(
+                    &shared,
+                    "only_right",
+                    &file.path,
+                    states,
+                    file.is_unresolved,
+                )?;
             }
             for file in &differences.changed {
                 let ([left, right], [then, now]) = (file.sizes, file.mtimes_ns);

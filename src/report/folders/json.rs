@@ -6,11 +6,11 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::answer::{
-    FolderAnswer, FolderGroup, FolderPair, FolderReport, FolderScope, FolderTotals, Similar,
-    per_mille,
+use super::answer::{FolderReport, per_mille};
+use crate::folders::{
+    ChangedFile, Differences, FolderAnswer, FolderGroup, FolderPair, FolderScope, Measure,
+    NamedFile, Side, Similar, UncheckedFolders, Unknown,
 };
-use crate::folders::{ChangedFile, Differences, Gaps, LeftOut, Measure, NamedFile, Side};
 use crate::report::encode::{AsOfJson, PathJson, write_value};
 use crate::report::encode::{rfc3339, rfc3339_nanos};
 
@@ -24,7 +24,7 @@ pub(crate) fn write<W: Write>(report: &FolderReport, out: W) -> io::Result<()> {
         generated_at: rfc3339(report.header.generated_at),
         as_of: report.header.as_of.map(AsOfJson::new),
         unfinished_scans: report.header.unfinished,
-        filters: ScopeJson::new(&report.scope),
+        filters: &report.scope,
         question: QuestionJson::new(&report.answer),
     };
     let mut head = Vec::new();
@@ -36,7 +36,7 @@ pub(crate) fn write<W: Write>(report: &FolderReport, out: W) -> io::Result<()> {
             let groups = identical.groups.iter().map(GroupJson::new);
             list(&mut out, "groups", groups)?;
             out.write_all(br#","totals":"#)?;
-            write_value(&mut out, &TotalsJson::new(&identical.totals))?;
+            write_value(&mut out, &identical.totals)?;
         }
         FolderAnswer::Similar(similar) => {
             let pairs = similar.pairs.iter();
@@ -72,30 +72,9 @@ struct Frame<'a> {
     generated_at: String,
     as_of: Option<AsOfJson>,
     unfinished_scans: usize,
-    filters: ScopeJson<'a>,
+    filters: &'a FolderScope,
     #[serde(flatten)]
     question: QuestionJson,
-}
-
-#[derive(Serialize)]
-struct ScopeJson<'a> {
-    min_size: Option<u64>,
-    max_size: Option<u64>,
-    extensions: &'a [String],
-    exclude: &'a [String],
-    as_scanned: bool,
-}
-
-impl<'a> ScopeJson<'a> {
-    fn new(scope: &'a FolderScope) -> Self {
-        Self {
-            min_size: scope.min_size,
-            max_size: scope.max_size,
-            extensions: &scope.extensions,
-            exclude: &scope.exclude,
-            as_scanned: scope.as_scanned,
-        }
-    }
 }
 
 #[derive(Serialize)]
@@ -142,48 +121,6 @@ impl<'a> GroupJson<'a> {
             reclaimable: group.reclaimable,
             paths: listed(&group.paths),
             same_files: listed(&group.aliases),
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct TotalsJson {
-    groups: u64,
-    folders: u64,
-    reclaimable: u64,
-    linked_groups: u64,
-    unchecked: LeftOutJson,
-}
-
-#[derive(Serialize)]
-struct LeftOutJson {
-    folders: u64,
-    with_unchecked_files: u64,
-    with_unreadable_paths: u64,
-    not_listed: u64,
-    filtered: u64,
-}
-
-impl TotalsJson {
-    fn new(totals: &FolderTotals) -> Self {
-        Self {
-            groups: totals.groups,
-            folders: totals.folders,
-            reclaimable: totals.reclaimable,
-            linked_groups: totals.linked,
-            unchecked: LeftOutJson::new(totals.left_out),
-        }
-    }
-}
-
-impl LeftOutJson {
-    fn new(left_out: LeftOut) -> Self {
-        Self {
-            folders: left_out.folders,
-            with_unchecked_files: left_out.undetermined,
-            with_unreadable_paths: left_out.unreadable,
-            not_listed: left_out.unlisted,
-            filtered: left_out.filtered,
         }
     }
 }
@@ -237,12 +174,14 @@ struct SideJson<'a> {
 impl<'a> SideJson<'a> {
     fn new(path: PathJson<'a>, side: &Side, measure: Measure) -> Self {
         let all = side.all.weight(measure);
-        let gaps = [
-            (Gaps::UNREADABLE, "unreadable"),
-            (Gaps::UNLISTED, "not_listed"),
-            (Gaps::FILTERED, "filtered"),
+        let unknown = [
+            (Unknown::UNREADABLE, "unreadable"),
+            (Unknown::UNLISTED, "not_listed"),
+            (Unknown::FILTERED, "filtered"),
         ];
-        let gaps = gaps.into_iter().filter(|(gap, _)| side.gaps.has(*gap));
+        let unknown = unknown
+            .into_iter()
+            .filter(|(gap, _)| side.unknown.has(*gap));
         Self {
             path,
             contained: percent(all - side.only.weight(measure), all),
@@ -254,8 +193,8 @@ impl<'a> SideJson<'a> {
             only_bytes: side.only_bytes,
             only_distinct_files: side.only.contents,
             only_distinct_bytes: side.only.bytes,
-            unchecked_files: side.undetermined,
-            incomplete: gaps.map(|(_, name)| name).collect(),
+            unchecked_files: side.unchecked,
+            incomplete: unknown.map(|(_, name)| name).collect(),
         }
     }
 }
@@ -293,7 +232,7 @@ impl<'a> OnlyJson<'a> {
             path: PathJson::new(&file.path),
             size: file.size,
             mtime: rfc3339_nanos(file.mtime_ns),
-            unchecked: file.is_doubtful,
+            unchecked: file.is_unresolved,
         }
     }
 }
@@ -331,7 +270,7 @@ struct SimilarTotalsJson {
     pairs: u64,
     complete: bool,
     paired_with_first_only: u64,
-    unchecked: LeftOutJson,
+    unchecked: UncheckedFolders,
 }
 
 impl SimilarTotalsJson {
@@ -340,7 +279,7 @@ impl SimilarTotalsJson {
             pairs: similar.all,
             complete: similar.is_complete,
             paired_with_first_only: similar.crowded,
-            unchecked: LeftOutJson::new(similar.undetermined),
+            unchecked: similar.unchecked,
         }
     }
 }

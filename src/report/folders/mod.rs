@@ -12,10 +12,7 @@ use std::io::{self, Write};
 
 use crate::report::format::Format;
 use crate::report::style::Style;
-pub use answer::{
-    FolderAnswer, FolderGroup, FolderPair, FolderReport, FolderScope, FolderTotals, Identical,
-    Similar,
-};
+pub use answer::FolderReport;
 
 /// Writes a whole answer in one of [`Format::OF_ROWS`].
 pub fn write_folders<W: Write>(

@@ -7,11 +7,11 @@ use std::path::Path;
 use anstyle::{AnsiColor, Style as Paint};
 use jiff::tz::TimeZone;
 
-use super::answer::{
-    FolderAnswer, FolderGroup, FolderPair, FolderReport, FolderScope, FolderTotals, Identical,
-    Similar, per_mille,
+use super::answer::{FolderReport, per_mille};
+use crate::folders::{
+    ChangedFile, Differences, FolderAnswer, FolderGroup, FolderPair, FolderScope, FolderTotals,
+    Identical, NamedFile, Side, Similar, UncheckedFolders, Unknown,
 };
-use crate::folders::{ChangedFile, Differences, Gaps, LeftOut, NamedFile, Side};
 use crate::model::{Timestamp, escape};
 use crate::report::style::Style;
 use crate::report::text::{
@@ -100,26 +100,34 @@ impl<W: Write> Table<W> {
             writeln!(self.out, "{line}")?;
         }
         self.shown(shown, totals.groups, "groups")?;
-        if totals.linked > 0 {
-            let groups = counted(totals.linked, "more group", "more groups");
+        if totals.linked_groups > 0 {
+            let groups = counted(totals.linked_groups, "more group", "more groups");
             writeln!(self.out, "{groups} of hard links: nothing to reclaim")?;
         }
-        let meaning = unchecked_meaning(totals.left_out.folders);
-        self.left_out(&totals.left_out, meaning)
+        let meaning = unchecked_meaning(totals.unchecked.folders);
+        self.unchecked(&totals.unchecked, meaning)
     }
 
-    fn left_out(&mut self, left_out: &LeftOut, meaning: &str) -> io::Result<()> {
-        if left_out.folders == 0 {
+    fn unchecked(&mut self, unchecked: &UncheckedFolders, meaning: &str) -> io::Result<()> {
+        if unchecked.folders == 0 {
             return Ok(());
         }
-        let folders = counted(left_out.folders, "folder", "folders");
+        let folders = counted(unchecked.folders, "folder", "folders");
         writeln!(self.out, "{folders} unchecked ({meaning})")?;
         let reasons = [
             // Not read, or corrupted.
-            (left_out.undetermined, "with unchecked files", "scan, audit"),
-            (left_out.unreadable, "with unreadable paths", "errors"),
+            (
+                unchecked.with_unchecked_files,
+                "with unchecked files",
+                "scan, audit",
+            ),
+            (
+                unchecked.with_unreadable_paths,
+                "with unreadable paths",
+                "errors",
+            ),
             // Unreadable, or not reached yet.
-            (left_out.unlisted, "not fully listed", "errors, resume"),
+            (unchecked.not_listed, "not fully listed", "errors, resume"),
         ];
         for (count, reason, commands) in reasons {
             if count > 0 {
@@ -127,8 +135,8 @@ impl<W: Write> Table<W> {
                 writeln!(self.out, "    {count} {reason} (see dupescan {commands})")?;
             }
         }
-        if left_out.filtered > 0 {
-            let count = grouped(left_out.filtered);
+        if unchecked.filtered > 0 {
+            let count = grouped(unchecked.filtered);
             writeln!(
                 self.out,
                 "    {count} scanned with filters that may hide files (--as-scanned compares them)"
@@ -173,7 +181,7 @@ impl<W: Write> Table<W> {
             )?;
         }
         let meaning = "may have more in common than shown";
-        self.left_out(&similar.undetermined, meaning)
+        self.unchecked(&similar.unchecked, meaning)
     }
 
     fn pair(&mut self, pair: &FolderPair, similar: &Similar) -> io::Result<()> {
@@ -188,7 +196,7 @@ impl<W: Write> Table<W> {
         for (path, side) in &pair.sides {
             self.path(4, path)?;
             // Nothing to say of a folder that is all in the other.
-            if pair.both != pair.either || !side.gaps.is_none() {
+            if pair.both != pair.either || !side.unknown.is_none() {
                 self.side(side, similar)?;
             }
         }
@@ -212,17 +220,17 @@ impl<W: Write> Table<W> {
         let line = format!("{contained} of it is also in the other; {only}");
         let line = self.painted(FAINT, &line);
         writeln!(self.out, "        {line}")?;
-        if side.undetermined > 0 {
-            let files = counted(side.undetermined, "file", "files");
+        if side.unchecked > 0 {
+            let files = counted(side.unchecked, "file", "files");
             let line = format!("{files} unchecked, counted as different");
             writeln!(self.out, "        {line}")?;
         }
-        let gaps = [
-            (Gaps::UNREADABLE, "some paths in it are unreadable"),
-            (Gaps::UNLISTED, "some folders in it are not fully listed"),
-            (Gaps::FILTERED, "it was scanned with filters"),
+        let unknown = [
+            (Unknown::UNREADABLE, "some paths in it are unreadable"),
+            (Unknown::UNLISTED, "some folders in it are not fully listed"),
+            (Unknown::FILTERED, "it was scanned with filters"),
         ];
-        for (_, what) in gaps.iter().filter(|(gap, _)| side.gaps.has(*gap)) {
+        for (_, what) in unknown.iter().filter(|(gap, _)| side.unknown.has(*gap)) {
             writeln!(self.out, "        {what}")?;
         }
         Ok(())
@@ -247,7 +255,11 @@ impl<W: Write> Table<W> {
 
     fn only(&mut self, file: &NamedFile) -> io::Result<()> {
         let size = self.size(file.size);
-        let mark = if file.is_doubtful { "unchecked: " } else { "" };
+        let mark = if file.is_unresolved {
+            "unchecked: "
+        } else {
+            ""
+        };
         let name = self.shortened(22 + mark.len(), &file.path);
         writeln!(self.out, "        {size:>12}  {mark}{name}")
     }

@@ -4,7 +4,7 @@ use unicode_width::UnicodeWidthStr;
 use super::*;
 
 use super::answer::per_mille;
-use crate::folders::{ChangedFile, Differences, Gaps, LeftOut, Measure, NamedFile, Overlap, Side};
+use crate::folders::*;
 use crate::report::groups::{header, nothing_scanned, path};
 
 fn group() -> FolderGroup {
@@ -42,10 +42,10 @@ fn overlap(contents: u64, bytes: u64) -> Overlap {
     Overlap { contents, bytes }
 }
 
-/// Two of three contents in both; the left side has doubts.
+/// Two of three contents in both; the left side has unresolved.
 fn pair() -> FolderPair {
-    let mut gaps = Gaps::UNREADABLE;
-    gaps |= Gaps::FILTERED;
+    let mut unknown = Unknown::UNREADABLE;
+    unknown |= Unknown::FILTERED;
     FolderPair {
         both: overlap(2, 3000),
         either: overlap(3, 3100),
@@ -59,8 +59,8 @@ fn pair() -> FolderPair {
                     bytes: 5100,
                     only_files: 1,
                     only_bytes: 100,
-                    undetermined: 1,
-                    gaps,
+                    unchecked: 1,
+                    unknown,
                 },
             ),
             (
@@ -89,7 +89,7 @@ fn similar(pairs: Vec<FolderPair>, measure: Measure) -> FolderReport {
             pairs,
             is_complete: true,
             crowded: 0,
-            undetermined: LeftOut::default(),
+            unchecked: UncheckedFolders::default(),
         }),
     }
 }
@@ -126,12 +126,12 @@ fn what_is_not_known_or_not_shown_is_told() {
         unreachable!()
     };
     answer.totals.groups = 9;
-    answer.totals.linked = 2;
-    answer.totals.left_out = crate::folders::LeftOut {
+    answer.totals.linked_groups = 2;
+    answer.totals.unchecked = crate::folders::UncheckedFolders {
         folders: 8,
-        undetermined: 1,
-        unreadable: 2,
-        unlisted: 3,
+        with_unchecked_files: 1,
+        with_unreadable_paths: 2,
+        not_listed: 3,
         filtered: 4,
     };
     report.scope = FolderScope {
@@ -186,7 +186,7 @@ fn detailed() -> FolderPair {
         path: path.into(),
         content: 1,
         is_certain,
-        is_doubtful: !is_certain,
+        is_unresolved: !is_certain,
         size: 100,
         mtime_ns: 1_714_564_800_000_000_042,
     };

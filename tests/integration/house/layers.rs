@@ -19,7 +19,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("settings", &["model"]),
-    ("answers", &["access", "catalog", "platform", "model"]),
+    (
+        "answers",
+        &["access", "catalog", "platform", "folders", "model"],
+    ),
     (
         "scan",
         &["access", "pool", "catalog", "platform", "hash", "model"],

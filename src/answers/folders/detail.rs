@@ -1,9 +1,10 @@
 //! The file names behind the differences of two folders: a forest knows only
 //! contents.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::load::Filter;
+use super::FolderQuestion;
+use super::load::Admission;
 use crate::catalog::{CatalogError, FolderPaths, ReadOnly};
 use crate::folders::{Differences, Forest, NamedFile, Node, Pair, differences};
 
@@ -11,23 +12,23 @@ use crate::folders::{Differences, Forest, NamedFile, Node, Pair, differences};
 /// that the forest was read from.
 pub(crate) fn differences_of(
     catalog: &ReadOnly,
-    filter: &Filter,
+    question: &FolderQuestion<'_>,
     forest: &Forest,
     pair: &Pair,
 ) -> Result<Differences, CatalogError> {
-    let left = files_below(catalog, filter, forest, pair.left)?;
-    let right = files_below(catalog, filter, forest, pair.right)?;
+    let left = files_below(catalog, question, forest, pair.left)?;
+    let right = files_below(catalog, question, forest, pair.right)?;
     Ok(differences(left, right))
 }
 
 fn files_below(
     catalog: &ReadOnly,
-    filter: &Filter,
+    question: &FolderQuestion<'_>,
     forest: &Forest,
     top: Node,
 ) -> Result<Vec<NamedFile>, CatalogError> {
     let mut paths = FolderPaths::default();
-    let mut admission = filter.over(catalog);
+    let mut admission = Admission::new(question, catalog);
     let base = paths.get(catalog, forest.id(top))?.1;
     let mut files = Vec::new();
     for node in forest.subtree(top) {
@@ -41,10 +42,10 @@ fn files_below(
                 && let Some(&content) = contents.next()
             {
                 files.push(NamedFile {
-                    path: join(below, name),
+                    path: below.join(name),
                     content,
                     is_certain: forest.is_certain(content),
-                    is_doubtful: forest.is_doubtful(content),
+                    is_unresolved: forest.is_unresolved(content),
                     size: file.size,
                     mtime_ns: file.mtime_ns,
                 });
@@ -53,11 +54,4 @@ fn files_below(
         })?;
     }
     Ok(files)
-}
-
-fn join(below: &Path, name: &Path) -> PathBuf {
-    match below.as_os_str().is_empty() {
-        true => name.to_owned(),
-        false => below.join(name),
-    }
 }

@@ -5,64 +5,48 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::FolderQuestion;
+use crate::access::join;
 use crate::catalog::{CatalogError, FolderPaths, ReadOnly, RootRow, TreeFolder, has_extension};
-use crate::cli::args::{FoldersArgs, excluded};
-use crate::folders::{FileFact, FolderFact, Forest, ForestBuilder, Gaps};
-use crate::model::{FolderId, Globs, ScanId};
-
-/// Which files are compared.
-pub(crate) struct Filter {
-    globs: Globs,
-    extensions: Vec<String>,
-    sizes: std::ops::RangeInclusive<u64>,
-}
-
-impl Filter {
-    pub(crate) fn new(args: &FoldersArgs) -> anyhow::Result<Self> {
-        Ok(Self {
-            globs: excluded(&args.exclude)?,
-            extensions: args.ext.clone(),
-            sizes: args.min_size.unwrap_or(0)..=args.max_size.unwrap_or(u64::MAX),
-        })
-    }
-
-    /// A filter that looks paths up in `catalog`.
-    pub(crate) fn over<'a>(&'a self, catalog: &'a ReadOnly) -> Admission<'a> {
-        Admission {
-            filter: self,
-            catalog,
-            paths: FolderPaths::default(),
-        }
-    }
-}
+use crate::folders::{FileFact, FolderFact, Forest, ForestBuilder, Unknown};
+use crate::model::{FolderId, ScanId};
 
 /// Decides whether a file is compared.
 pub(crate) struct Admission<'a> {
-    filter: &'a Filter,
+    question: &'a FolderQuestion<'a>,
     catalog: &'a ReadOnly,
     paths: FolderPaths,
 }
 
-impl Admission<'_> {
+impl<'a> Admission<'a> {
+    pub(crate) fn new(question: &'a FolderQuestion<'a>, catalog: &'a ReadOnly) -> Self {
+        Self {
+            question,
+            catalog,
+            paths: FolderPaths::default(),
+        }
+    }
+
     pub(crate) fn admits(
         &mut self,
         folder: FolderId,
         name: &Path,
         size: Option<u64>,
     ) -> Result<bool, CatalogError> {
-        if size.is_some_and(|size| !self.filter.sizes.contains(&size)) {
+        let FolderQuestion { scope, exclude, .. } = self.question;
+        let sizes = scope.min_size.unwrap_or(0)..=scope.max_size.unwrap_or(u64::MAX);
+        if size.is_some_and(|size| !sizes.contains(&size)) {
             return Ok(false);
         }
         // The folder itself has no name here, and so no extension.
-        if !name.as_os_str().is_empty() && !has_extension(name.as_os_str(), &self.filter.extensions)
-        {
+        if !name.as_os_str().is_empty() && !has_extension(name.as_os_str(), &scope.extensions) {
             return Ok(false);
         }
-        if self.filter.globs.is_empty() {
+        if exclude.is_empty() {
             return Ok(true);
         }
         let below: Arc<Path> = self.paths.get(self.catalog, folder)?.1;
-        Ok(!self.filter.globs.matches_file(&below.join(name)))
+        Ok(!exclude.matches_file(&below.join(name)))
     }
 }
 
@@ -85,26 +69,21 @@ impl<'a> Places<'a> {
     pub(crate) fn path(&mut self, folder: FolderId) -> Result<PathBuf, CatalogError> {
         let (id, below) = self.paths.get(self.catalog, folder)?;
         let root = self.roots.iter().find(|root| root.id == id);
-        let mut path = root.map_or_else(|| PathBuf::from("/"), |root| root.path.clone());
-        if !below.as_os_str().is_empty() {
-            path.push(&*below);
-        }
-        Ok(path)
+        Ok(join(root.map_or(Path::new("/"), |root| &root.path), &below))
     }
 }
 
 /// Reads all live folders and files.
 pub(crate) fn forest(
     catalog: &ReadOnly,
-    filter: &Filter,
-    args: &FoldersArgs,
+    question: &FolderQuestion<'_>,
 ) -> Result<Forest, CatalogError> {
     let roots = catalog.roots()?;
     let files: u64 = roots.iter().map(|root| root.files).sum();
-    let mut admission = filter.over(catalog);
-    let folders = folder_facts(catalog, &roots, &mut admission, args)?;
+    let mut admission = Admission::new(question, catalog);
+    let folders = folder_facts(catalog, &roots, &mut admission)?;
     let capacity = usize::try_from(files).unwrap_or(0);
-    let mut builder = ForestBuilder::new(folders, capacity, args.same_names);
+    let mut builder = ForestBuilder::new(folders, capacity, question.same_names);
     catalog.tree_files(|file| -> Result<(), CatalogError> {
         builder.file(&FileFact {
             folder: file.folder,
@@ -121,7 +100,7 @@ pub(crate) fn forest(
     })?;
     for fault in catalog.tree_faults()? {
         if admission.admits(fault.folder, Path::new(&fault.name), fault.size)? {
-            builder.gap(fault.folder, Gaps::UNREADABLE);
+            builder.add_unknown(fault.folder, Unknown::UNREADABLE);
         }
     }
     Ok(builder.finish())
@@ -131,17 +110,17 @@ fn folder_facts(
     catalog: &ReadOnly,
     roots: &[RootRow],
     admission: &mut Admission<'_>,
-    args: &FoldersArgs,
 ) -> Result<Vec<FolderFact>, CatalogError> {
-    let complete = match args.as_scanned {
+    let scope = admission.question.scope;
+    let complete = match scope.as_scanned {
         true => None,
-        false => Some(complete_scans(catalog, &args.exclude)?),
+        false => Some(complete_scans(catalog, &scope.exclude)?),
     };
     let mut facts = Vec::new();
     for folder in catalog.tree_folders()? {
-        let mut gaps = Gaps::NONE;
+        let mut unknown = Unknown::NONE;
         if !folder.is_current && admission.admits(folder.id, Path::new(""), None)? {
-            gaps |= Gaps::UNLISTED;
+            unknown |= Unknown::UNLISTED;
         }
         let may_miss = |scan| {
             complete
@@ -149,12 +128,12 @@ fn folder_facts(
                 .is_some_and(|complete| !complete.contains(&scan))
         };
         if folder.listed_in.is_some_and(may_miss) {
-            gaps |= Gaps::FILTERED;
+            unknown |= Unknown::FILTERED;
         }
         facts.push(FolderFact {
             id: folder.id,
             parent: folder.parent,
-            gaps,
+            unknown,
             name: name(folder, roots),
         });
     }

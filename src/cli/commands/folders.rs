@@ -1,0 +1,63 @@
+//! `dupescan folders`: finds duplicate and similar folders.
+
+use std::io::Write;
+
+use anyhow::Context as _;
+
+use crate::answers::FolderQuestion;
+use crate::cli::args::{FoldersArgs, excluded};
+use crate::cli::session::{Context, header};
+use crate::cli::terminal::{Exit, atomic_file, output};
+use crate::folders::{FolderScope, Similarity, Tuning};
+use crate::report::{FolderReport, Format, Style, text, write_folders};
+
+pub(crate) fn run(context: &Context, mut args: FoldersArgs) -> anyhow::Result<Exit> {
+    let percent = args.check()?;
+    let scope = FolderScope {
+        min_size: args.min_size,
+        max_size: args.max_size,
+        extensions: args.ext,
+        exclude: args.exclude,
+        as_scanned: args.as_scanned,
+    };
+    let question = FolderQuestion {
+        paths: &args.paths,
+        exclude: excluded(&scope.exclude)?,
+        scope: &scope,
+        same_names: args.same_names,
+        similarity: percent.map(|percent| Similarity {
+            percent,
+            measure: args.by.into(),
+            tuning: Tuning::default(),
+        }),
+        detail: args.detail,
+        limit: args.limit,
+    };
+    let catalog = context.catalog()?;
+    let (header, answer) =
+        catalog.in_snapshot(|| anyhow::Ok((header(&catalog)?, question.answer(&catalog)?)))?;
+    let report = FolderReport {
+        header,
+        scope,
+        answer,
+    };
+    let format = args.format.format();
+    let style = Style {
+        exact_bytes: args.bytes,
+        ..Style::default()
+    };
+    match &args.output {
+        Some(file) => atomic_file::fill(file, &context.config.db, |out| {
+            Ok(write_folders(&report, format, style, out)?)
+        })?,
+        None => {
+            let mut stdout = output::stdout();
+            write_folders(&report, format, context.on_stdout(style), &mut stdout)?;
+            stdout.flush().context("cannot write to standard output")?;
+        }
+    }
+    if format == Format::Csv {
+        context.note(&text::as_of(&report.header));
+    }
+    Ok(Exit::Done)
+}
