@@ -4,6 +4,8 @@
 mod diff;
 mod find;
 mod folders;
+mod groups;
+mod history;
 mod now;
 mod place;
 mod status;
@@ -11,6 +13,8 @@ mod status;
 pub(crate) use diff::{Diff, DiffSide, DiffVerdict, FileCount, Objection, WhyUnchecked};
 pub(crate) use find::{FindError, FindVerdict, Finder, Found, FoundFile, Sought};
 pub(crate) use folders::FolderQuestion;
+pub(crate) use groups::{Groups, Skipped};
+pub(crate) use history::{Changes, HistoryError, PastScan};
 pub(crate) use now::Now;
 pub(crate) use place::{Place, PlaceError, place_ever, resolve, root_named};
 pub(crate) use status::{RootState, RootStatus, Status, Unfinished, User};

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::history::path_of;
 use crate::access::online_state;
 use crate::catalog::{
     CatalogError, Lock, ReadOnly, RootRow, ScanRow, StageProgress, VolumeRow, Wanted, own_files,
@@ -85,18 +86,13 @@ impl RootState {
 impl Status {
     pub(crate) fn of(catalog: &ReadOnly) -> Result<Self, CatalogError> {
         let roots = catalog.roots()?;
-        let path_of = |scan: &ScanRow| {
-            let root = roots.iter().find(|root| root.id == scan.root);
-            let path = root.map_or_else(PathBuf::new, |root| root.path.clone());
-            path.components().chain(scan.subpath.components()).collect()
-        };
         let mut shares = Shares::default();
         let unfinished = catalog
             .unfinished_scans()?
             .into_iter()
             .map(|scan| {
                 Ok(Unfinished {
-                    path: path_of(&scan),
+                    path: path_of(&scan, &roots),
                     share: shares.of(catalog, &scan)?,
                     scan,
                 })

@@ -18,5 +18,5 @@ pub use folders::{FolderReport, write_folders};
 pub use format::Format;
 pub use groups::Render;
 pub use renderer::renderer;
-pub use rows::{Align, Answer, Cell, Column, files_and_bytes, sum_line, table};
+pub use rows::{Align, Answer, Cell, Column, Layout, files_and_bytes, sum_line, table};
 pub use style::{Header, Style};

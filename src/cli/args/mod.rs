@@ -17,7 +17,7 @@ pub(crate) mod scan;
 mod tests;
 pub(super) mod usage_errors;
 
-pub(crate) use answer::{AnswerArgs, OutputArgs, excluded, exclusion};
+pub(crate) use answer::{AnswerArgs, excluded, exclusion};
 pub(crate) use catalog::RootsCommand;
 
 use std::path::PathBuf;

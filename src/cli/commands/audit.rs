@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::export::coverage;
 use crate::catalog::Coverage;
 use crate::cli::args::AuditArgs;
-use crate::cli::session::{Context, Form, Question, Session, Writing, explain};
+use crate::cli::session::{Context, Output, Question, Session, Writing, explain};
 use crate::cli::terminal::Exit;
 use crate::report::text::counted;
 use crate::report::{Cell, Column, files_and_bytes};
@@ -53,9 +53,9 @@ pub(crate) fn run(context: &Context, args: &AuditArgs) -> anyhow::Result<Exit> {
         baseline: args.baseline,
         options: context.config.scan.clone(),
     };
-    let form = Form::from(&args.answer);
+    let output = Output::new(context, &args.answer);
     let shape = ("files", COLUMNS);
-    form.give(context, &question.header, shape, |answer| {
+    output.give(&question.header, shape, |answer| {
         let mut telling = Telling {
             context,
             answer,
@@ -79,7 +79,7 @@ pub(crate) fn run(context: &Context, args: &AuditArgs) -> anyhow::Result<Exit> {
         let covered = context.catalog()?.coverage(&question.tops);
         let covered = covered?;
         totals.complete(&outcome, covered);
-        let sentences = totals.sentences(context, &outcome, form.exact_bytes);
+        let sentences = totals.sentences(context, &outcome, output.is_exact());
         let left = answer.end(&totals, &sentences)?;
         Ok((left, totals.exit(&outcome)))
     })

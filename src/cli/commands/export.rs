@@ -2,11 +2,11 @@
 
 use crate::catalog::{FileEntry, FileList};
 use crate::cli::args::ExportArgs;
-use crate::cli::session::{Context, Form, Question};
+use crate::cli::session::{Context, Output, Question};
 use crate::cli::terminal::{Exit, exit};
 use crate::model::{Algorithm, Digest};
 use crate::report::text::{counted, grouped};
-use crate::report::{Cell, Column, Format, sum_line, text};
+use crate::report::{Cell, Column, Format, Layout, Style, sum_line, text};
 
 const COLUMNS: &[Column] = &[
     Column::hidden("digest"),
@@ -50,14 +50,18 @@ pub(crate) fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<Exit> 
         files: 0,
         digested: 0,
     };
-    let form = Form {
-        format,
-        output: &args.output,
-        exact_bytes: false,
+    let output = Output {
+        context,
+        layout: Layout {
+            format,
+            style: Style::default(),
+            limit: args.output.limit,
+        },
+        file: args.output.output.as_deref(),
     };
     match format {
         Format::Csv | Format::Jsonl => {
-            form.give(context, &question.header, ("files", COLUMNS), |answer| {
+            output.give(&question.header, ("files", COLUMNS), |answer| {
                 while let Some((digest, file)) = digested.next()? {
                     answer.row(&row(algorithm, &digest, file))?;
                 }
@@ -65,7 +69,7 @@ pub(crate) fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<Exit> 
                 Ok((Vec::new(), ()))
             })?;
         }
-        _ => form.write(context, |style, out| {
+        _ => output.write(|style, out| {
             let mut left = args.output.limit.unwrap_or(u64::MAX);
             while let Some((digest, file)) = digested.next()? {
                 if left > 0 {

@@ -8,7 +8,7 @@ use crate::answers::{FindError, FindVerdict, Finder, Found, FoundFile, Now, Soug
 use crate::catalog::ReadOnly;
 use crate::cli::args::FindArgs;
 use crate::cli::session::header;
-use crate::cli::session::{Context, Form, Writing};
+use crate::cli::session::{Context, Output, Writing};
 use crate::cli::terminal::{Exit, exit};
 use crate::report::text::{counted, grouped};
 use crate::report::{Cell, Column};
@@ -38,8 +38,8 @@ pub(crate) fn run(context: &Context, args: &FindArgs) -> anyhow::Result<Exit> {
     let header = header(&catalog)?;
     let wanted = wanted(args, &catalog)?;
     let mut finder = Finder::new(catalog, &wanted, args.elsewhere)?;
-    let form = Form::from(&args.answer);
-    form.give(context, &header, ("files", COLUMNS), |answer| {
+    let output = Output::new(context, &args.answer);
+    output.give(&header, ("files", COLUMNS), |answer| {
         let mut totals = Totals::default();
         let mut exit = Exit::Done;
         for one in &wanted {

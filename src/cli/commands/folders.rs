@@ -1,15 +1,11 @@
 //! `dupescan folders`: finds duplicate and similar folders.
 
-use std::io::Write;
-
-use anyhow::Context as _;
-
 use crate::answers::FolderQuestion;
 use crate::cli::args::{FoldersArgs, excluded};
-use crate::cli::session::{Context, header};
-use crate::cli::terminal::{Exit, atomic_file, output};
+use crate::cli::session::{Context, Output, header};
+use crate::cli::terminal::Exit;
 use crate::folders::{FolderScope, Similarity, Tuning};
-use crate::report::{FolderReport, Format, Style, text, write_folders};
+use crate::report::{FolderReport, Format, Layout, Style, text, write_folders};
 
 pub(crate) fn run(context: &Context, mut args: FoldersArgs) -> anyhow::Result<Exit> {
     let percent = args.check()?;
@@ -41,21 +37,20 @@ pub(crate) fn run(context: &Context, mut args: FoldersArgs) -> anyhow::Result<Ex
         scope,
         answer,
     };
-    let format = args.format.format();
-    let style = Style {
-        exact_bytes: args.bytes,
-        ..Style::default()
+    let output = Output {
+        context,
+        layout: Layout {
+            format: args.format.format(),
+            style: Style {
+                exact_bytes: args.bytes,
+                ..Style::default()
+            },
+            limit: args.limit,
+        },
+        file: args.output.as_deref(),
     };
-    match &args.output {
-        Some(file) => atomic_file::fill(file, &context.config.db, |out| {
-            Ok(write_folders(&report, format, style, out)?)
-        })?,
-        None => {
-            let mut stdout = output::stdout();
-            write_folders(&report, format, context.on_stdout(style), &mut stdout)?;
-            stdout.flush().context("cannot write to standard output")?;
-        }
-    }
+    let format = output.layout.format;
+    output.write(|style, out| Ok(write_folders(&report, format, style, out)?))?;
     if format == Format::Csv {
         context.note(&text::as_of(&report.header));
     }

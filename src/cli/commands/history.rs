@@ -1,17 +1,14 @@
 //! `dupescan history [PATH]`: lists the scans, or what changed between two of
 //! them.
 
-use std::path::{Path, PathBuf};
-
 use serde::Serialize;
 
-use crate::answers::place_ever;
-use crate::catalog::{FileList, ReadOnly, RootRow, ScanRow, Verdict};
+use crate::answers::{Changes, HistoryError, PastScan, place_ever};
+use crate::catalog::{ScanRow, Verdict};
 use crate::cli::args::HistoryArgs;
-use crate::cli::session::header;
-use crate::cli::session::{Context, Form, Writing};
+use crate::cli::session::{Context, Output, header};
 use crate::cli::terminal::{Exit, exit};
-use crate::model::{ScanId, ScanState, Totals};
+use crate::model::{ScanId, ScanState};
 use crate::report::text::{counted, size};
 use crate::report::{Cell, Column, Header, files_and_bytes};
 
@@ -45,17 +42,23 @@ const FILES: &[Column] = &[
 pub(crate) fn run(context: &Context, args: &HistoryArgs) -> anyhow::Result<Exit> {
     let catalog = context.catalog()?;
     let header = header(&catalog)?;
-    let roots = catalog.roots()?;
-    let place = match &args.path {
-        Some(typed) => Some(place_ever(&catalog, typed)?),
-        None => None,
-    };
-    match &args.between {
-        Some(scans) => {
-            let scans = check_scans(&catalog, scans)?;
-            changes(context, args, catalog, &header, place.as_deref(), scans)
-        }
-        None => list_scans(context, args, &catalog, &header, &roots, place.as_deref()),
+    let place = args.path.as_ref();
+    let place = place.map(|typed| place_ever(&catalog, typed)).transpose()?;
+    let output = Output::new(context, &args.answer);
+    if let Some([from, until]) = args.between.as_deref() {
+        let (scans, filter) = ((ScanId(*from), ScanId(*until)), args.filter.filter()?);
+        let changes = Changes::between(scans, catalog, place.as_deref(), filter);
+        let changes = changes.map_err(|error| match error {
+            HistoryError::Catalog(error) => error.into(),
+            other => exit::usage(other),
+        })?;
+        list_changes(&output, &header, scans, changes)
+    } else {
+        list_scans(
+            &output,
+            &header,
+            &PastScan::all(&catalog, place.as_deref())?,
+        )
     }
 }
 
@@ -107,56 +110,28 @@ impl ScanTotals {
     }
 }
 
-fn list_scans(
-    context: &Context,
-    args: &HistoryArgs,
-    catalog: &ReadOnly,
-    header: &Header,
-    roots: &[RootRow],
-    place: Option<&Path>,
-) -> anyhow::Result<Exit> {
-    let scans = catalog.recent_scans(u32::MAX);
-    let mut scans = scans?;
-    let path_of = |scan: &ScanRow| -> PathBuf {
-        let root = roots.iter().find(|root| root.id == scan.root);
-        let root = root.map_or(Path::new("/"), |root| &root.path);
-        root.join(&scan.subpath).components().collect()
-    };
-    scans.retain(|scan| {
-        let path = path_of(scan);
-        place.is_none_or(|place| path.starts_with(place) || place.starts_with(&path))
-    });
-    let form = Form::from(&args.answer);
-    form.give(context, header, ("scans", SCANS), |answer| {
+fn list_scans(output: &Output<'_>, header: &Header, scans: &[PastScan]) -> anyhow::Result<Exit> {
+    output.give(header, ("scans", SCANS), |answer| {
         let mut totals = ScanTotals::default();
-        for (at, scan) in scans.iter().enumerate() {
-            totals.add(scan);
-            let older = scans[at + 1..].iter().find_map(|older| older.totals);
-            scan_row(answer, scan, older, path_of(scan))?;
+        for past in scans {
+            totals.add(&past.scan);
+            answer.row(&scan_row(past))?;
         }
-        let left = answer.end(&totals, &totals.sentences(form.exact_bytes))?;
+        let left = answer.end(&totals, &totals.sentences(output.is_exact()))?;
         Ok((left, Exit::Done))
     })
 }
 
-fn scan_row(
-    answer: &mut Writing<'_, '_>,
-    scan: &ScanRow,
-    older: Option<Totals>,
-    path: PathBuf,
-) -> anyhow::Result<()> {
+fn scan_row(past: &PastScan) -> [Cell; 16] {
+    let scan = &past.scan;
     let counters = &scan.counters;
     let count = |number: Option<u64>| number.map_or(Cell::Nothing, Cell::Count);
     let totals = scan.totals;
-    let growth = totals.zip(older).map(|(now, before)| {
-        i64::try_from(now.reclaimable).unwrap_or(i64::MAX)
-            - i64::try_from(before.reclaimable).unwrap_or(i64::MAX)
-    });
     let ended = match scan.finished {
         Some(moment) if scan.state == ScanState::Complete => Cell::Moment(moment),
         _ => Cell::text(scan.state.name()),
     };
-    answer.row(&[
+    [
         Cell::Count(scan.id.0.unsigned_abs()),
         ended,
         Cell::text(scan.state.name()),
@@ -170,30 +145,10 @@ fn scan_row(
         count(totals.map(|totals| totals.groups)),
         count(totals.map(|totals| totals.copies)),
         totals.map_or(Cell::Nothing, |totals| Cell::Size(totals.reclaimable)),
-        growth.map_or(Cell::Nothing, Cell::Growth),
+        past.growth.map_or(Cell::Nothing, Cell::Growth),
         count(totals.map(|totals| totals.undetermined)),
-        Cell::Path(path),
-    ])?;
-    Ok(())
-}
-
-fn check_scans(catalog: &ReadOnly, scans: &[i64]) -> anyhow::Result<(ScanId, ScanId)> {
-    let newest = catalog.as_of()?.map_or(0, |as_of| as_of.scan.0);
-    let (from, until) = match scans {
-        [from, until] => (*from, *until),
-        _ => (0, newest),
-    };
-    if from >= until {
-        return Err(exit::usage(format_args!(
-            "no scans between {from} and {until}: expected the older scan first"
-        )));
-    }
-    if until > newest {
-        return Err(exit::usage(format_args!(
-            "no scan {until}: the newest is {newest} (`dupescan history` lists them)"
-        )));
-    }
-    Ok((ScanId(from), ScanId(until)))
+        Cell::Path(past.path.clone()),
+    ]
 }
 
 #[derive(Debug, Default, Serialize)]
@@ -206,29 +161,19 @@ struct ChangeTotals {
     deleted_bytes: u64,
 }
 
-fn changes(
-    context: &Context,
-    args: &HistoryArgs,
-    catalog: ReadOnly,
+fn list_changes(
+    output: &Output<'_>,
     header: &Header,
-    place: Option<&Path>,
-    scans: (ScanId, ScanId),
+    (from, until): (ScanId, ScanId),
+    mut changes: Changes,
 ) -> anyhow::Result<Exit> {
-    let tops = match place {
-        Some(place) => catalog.tops_ever(place),
-        None => catalog.all_tops(),
-    };
-    let tops = tops?;
-    let filter = args.filter.filter()?;
-    let mut list = FileList::changes(catalog, &tops, filter, scans)?;
-    let form = Form::from(&args.answer);
-    form.give(context, header, ("files", FILES), |answer| {
+    output.give(header, ("files", FILES), |answer| {
         let mut totals = ChangeTotals {
-            from: scans.0.0,
-            to: scans.1.0,
+            from: from.0,
+            to: until.0,
             ..ChangeTotals::default()
         };
-        while let Some(file) = list.next_file()? {
+        while let Some(file) = changes.next_file()? {
             let (files, bytes) = match file.verdict {
                 Verdict::Appeared => (&mut totals.added_files, &mut totals.added_bytes),
                 _ => (&mut totals.deleted_files, &mut totals.deleted_bytes),
@@ -243,7 +188,7 @@ fn changes(
                 Cell::digest(file.digest),
             ])?;
         }
-        let words = |files, bytes| files_and_bytes(files, bytes, form.exact_bytes);
+        let words = |files, bytes| files_and_bytes(files, bytes, output.is_exact());
         let sentence = format!(
             "between scan {} and scan {}: {} added, {} deleted",
             totals.from,

@@ -1,16 +1,13 @@
 //! `dupescan report`: lists the duplicate groups of the catalog.
 
-use std::io::Write;
 use std::path::PathBuf;
 
-use crate::access::Checker;
-use crate::answers::place_ever;
-use crate::catalog::{GroupFilter, GroupList, ReadOnly};
+use crate::answers::{Groups, Skipped, place_ever};
+use crate::catalog::{GroupFilter, ReadOnly};
 use crate::cli::args::{ReportArgs, exclusion};
-use crate::cli::session::{Context, header};
-use crate::cli::terminal::{Exit, atomic_file, exit, output};
-use crate::model::{CopyEntry, Group, Totals};
-use crate::report::{Format, Header, Render, Style, renderer, text};
+use crate::cli::session::{Context, Output, header};
+use crate::cli::terminal::{Exit, exit};
+use crate::report::{Format, Header, Layout, Render, Style, renderer, text};
 use crate::scan::Notice;
 
 pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> {
@@ -24,10 +21,6 @@ pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
     }
     let catalog = context.catalog()?;
     let header = header(&catalog)?;
-    let check = match args.check {
-        true => Some(Checker::new(catalog.roots()?)),
-        false => None,
-    };
     let below = args.paths.iter();
     let below = below.map(|typed| place_ever(&catalog, typed));
     let below: Vec<_> = below.collect::<Result<_, _>>()?;
@@ -36,29 +29,38 @@ pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
             context.note(&notice.to_string());
         }
     }
-    let filter = filter(&catalog, args, below.clone())?;
-    let rotten = catalog.corrupted()?.len() as u64;
-    let source = Source {
-        groups: GroupList::build(catalog, filter)?,
-        check,
-        left_out: LeftOut::default(),
-        below,
-        args,
+    let filter = filter(&catalog, args, below)?;
+    let corrupted = catalog.corrupted()?.len() as u64;
+    let groups = Groups::new(catalog, filter, args.check)?;
+    let output = Output {
+        context,
+        layout: Layout {
+            format,
+            style: Style {
+                links: args.links,
+                nul: args.null,
+                exact_bytes: args.bytes,
+                ..Style::default()
+            },
+            limit: args.limit,
+        },
+        file: args.output.as_deref(),
     };
-    let left_out = write(context, args, &header, source)?;
-    if matches!(format, Format::Csv | Format::Fdupes) && left_out.groups > 0 {
+    let skipped =
+        output.write(|style, out| write(groups, &header, renderer(format, style, out)))?;
+    if matches!(format, Format::Csv | Format::Fdupes) && skipped.groups > 0 {
         let shown = args.limit.unwrap_or(0);
-        let all = text::counted(shown + left_out.groups, "group", "groups");
+        let all = text::counted(shown + skipped.groups, "group", "groups");
         context.note(&format!("showing {} of {all}", text::grouped(shown)));
     }
     if matches!(format, Format::Jsonl | Format::Csv | Format::Fdupes) {
         context.note(&text::as_of(&header));
     }
-    for sentence in left_out.sentences() {
+    for sentence in sentences(skipped) {
         context.note(&sentence);
     }
-    if rotten > 0 {
-        let files = text::counted(rotten, "corrupted file", "corrupted files");
+    if corrupted > 0 {
+        let files = text::counted(corrupted, "corrupted file", "corrupted files");
         let audit = context.command("audit");
         context.note(&format!("{files} skipped (bit rot, see `{audit}`)"));
     }
@@ -81,146 +83,38 @@ fn filter(
         extensions: args.ext.clone(),
         exclude: exclusion(&args.exclude)?,
         order: args.sort.into(),
-        // With --check the limit is on groups that pass it.
-        limit: args.limit.filter(|_| !args.check),
+        limit: args.limit,
         ..GroupFilter::default()
     })
 }
 
 fn write(
-    context: &Context,
-    args: &ReportArgs,
+    mut groups: Groups,
     header: &Header,
-    source: Source<'_>,
-) -> anyhow::Result<LeftOut> {
-    let format = args.format.format();
-    let style = Style {
-        links: args.links,
-        nul: args.null,
-        exact_bytes: args.bytes,
-        ..Style::default()
-    };
-    match &args.output {
-        Some(file) => {
-            let mut left_out = LeftOut::default();
-            atomic_file::fill(file, &context.config.db, |out| {
-                left_out = source.render(header, renderer(format, style, out))?;
-                Ok(())
-            })?;
-            Ok(left_out)
-        }
-        None => {
-            let style = context.on_stdout(style);
-            let mut stdout = output::stdout();
-            let left_out = source.render(header, renderer(format, style, &mut stdout))?;
-            stdout.flush()?;
-            Ok(left_out)
-        }
+    mut report: Box<dyn Render + '_>,
+) -> anyhow::Result<Skipped> {
+    report.begin(header)?;
+    while let Some(group) = groups.next_group()? {
+        report.group(&group)?;
     }
+    let (totals, skipped) = groups.end();
+    report.end(&totals)?;
+    Ok(skipped)
 }
 
-/// The groups to print, checked on the way with `--check`.
-struct Source<'a> {
-    groups: GroupList,
-    check: Option<Checker>,
-    left_out: LeftOut,
-    below: Vec<PathBuf>,
-    args: &'a ReportArgs,
-}
-
-/// What `--limit` and `--check` kept out of the report.
-#[derive(Debug, Default)]
-struct LeftOut {
-    /// Groups beyond the limit; not known with `--check`.
-    groups: u64,
-    /// Copies whose root is offline.
-    offline: u64,
-    /// Copies that are missing or changed since the scan.
-    outdated: u64,
-    /// Whether `--limit` ended it before all groups were looked at.
-    is_cut: bool,
-}
-
-impl LeftOut {
-    fn sentences(&self) -> Vec<String> {
-        let mut sentences = Vec::new();
-        let mut skipped = |copies, why: &str| {
-            if copies > 0 {
-                let copies = text::counted(copies, "copy", "copies");
-                sentences.push(format!("--check skipped {copies}: {why}"));
-            }
-        };
-        skipped(self.offline, "offline");
-        skipped(self.outdated, "missing or changed since the scan");
-        if self.is_cut {
-            let cut = "--limit reached: further groups were neither checked nor counted";
-            sentences.push(cut.to_owned());
-        }
-        sentences
+fn sentences(skipped: Skipped) -> Vec<String> {
+    let mut sentences = Vec::new();
+    let reasons = [
+        (skipped.offline, "offline"),
+        (skipped.outdated, "missing or changed since the scan"),
+    ];
+    for (copies, why) in reasons.into_iter().filter(|(copies, _)| *copies > 0) {
+        let copies = text::counted(copies, "copy", "copies");
+        sentences.push(format!("--check skipped {copies}: {why}"));
     }
-}
-
-impl Source<'_> {
-    fn render(
-        mut self,
-        header: &Header,
-        mut report: Box<dyn Render + '_>,
-    ) -> anyhow::Result<LeftOut> {
-        let mut printed = Totals {
-            undetermined: self.groups.totals().undetermined,
-            ..Totals::default()
-        };
-        report.begin(header)?;
-        while let Some(group) = self.next()? {
-            printed.groups += 1;
-            printed.copies += group.copies.len() as u64;
-            printed.reclaimable = printed.reclaimable.saturating_add(group.reclaimable());
-            report.group(&group)?;
-            if self.args.limit == Some(printed.groups) {
-                self.left_out.is_cut = self.check.is_some() && self.groups.next_group()?.is_some();
-                break;
-            }
-        }
-        let totals = match self.check {
-            Some(_) => printed,
-            None => self.groups.totals(),
-        };
-        report.end(&totals)?;
-        self.left_out.groups = totals.groups - printed.groups;
-        Ok(self.left_out)
+    if skipped.is_cut {
+        let cut = "--limit reached: further groups were neither checked nor counted";
+        sentences.push(cut.to_owned());
     }
-
-    fn next(&mut self) -> anyhow::Result<Option<Group>> {
-        loop {
-            let Some(group) = self.groups.next_group()? else {
-                return Ok(None);
-            };
-            let Some(check) = &self.check else {
-                return Ok(Some(group));
-            };
-            let copies = group.copies.len() as u64;
-            let is_offline = |copy: &&CopyEntry| !copy.names().any(|name| check.is_online(name));
-            let offline = group.copies.iter().filter(is_offline).count() as u64;
-            let group = check.current(group);
-            self.left_out.offline += offline;
-            self.left_out.outdated += copies - offline - group.copies.len() as u64;
-            if self.is_wanted(&group) {
-                return Ok(Some(group));
-            }
-        }
-    }
-
-    /// The filter must still hold for the copies that passed the check.
-    fn is_wanted(&self, group: &Group) -> bool {
-        let names = || {
-            let copies = group.copies.iter();
-            copies.flat_map(CopyEntry::names)
-        };
-        let is_below = |path: &PathBuf| self.below.iter().any(|top| path.starts_with(top));
-        let first_root = group.copies.first().map(|copy| &copy.root);
-        let is_across = |path: &PathBuf| first_root.is_some_and(|root| !path.starts_with(root));
-        group.copies.len() as u64 >= self.args.min_count
-            && (self.below.is_empty() || names().any(is_below))
-            && (!self.args.across || names().any(is_across))
-    }
+    sentences
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::catalog::{FileEntry, FileList, Verdict};
 use crate::cli::args::UniqueArgs;
-use crate::cli::session::{Context, Form, Question};
+use crate::cli::session::{Context, Output, Question};
 use crate::cli::terminal::Exit;
 use crate::report::{Cell, Column, files_and_bytes};
 
@@ -76,8 +76,8 @@ pub(crate) fn run(context: &Context, args: &UniqueArgs) -> anyhow::Result<Exit> 
     } else {
         COLUMNS
     };
-    let form = Form::from(&args.answer);
-    form.give(context, &question.header, (FILES, columns), |answer| {
+    let output = Output::new(context, &args.answer);
+    output.give(&question.header, (FILES, columns), |answer| {
         let mut totals = Totals {
             copies_under: args.copies_under,
             ..Totals::default()
@@ -94,7 +94,7 @@ pub(crate) fn run(context: &Context, args: &UniqueArgs) -> anyhow::Result<Exit> 
                 Cell::digest(file.digest),
             ])?;
         }
-        let left = answer.end(&totals, &totals.sentences(form.exact_bytes))?;
+        let left = answer.end(&totals, &totals.sentences(output.is_exact()))?;
         Ok((left, Exit::Done))
     })
 }

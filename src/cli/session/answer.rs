@@ -8,77 +8,83 @@ use std::path::{Path, PathBuf};
 use super::context::Context;
 use crate::answers::Place;
 use crate::catalog::{CatalogError, ReadOnly};
-use crate::cli::args::{AnswerArgs, OutputArgs};
+use crate::cli::args::AnswerArgs;
 use crate::cli::terminal::{atomic_file, output};
 use crate::model::{FolderId, Timestamp};
-use crate::report::{Answer, Column, Format, Header, Style};
+use crate::report::{Answer, Column, Header, Layout, Style};
 
 /// An answer being written.
 pub(crate) type Writing<'a, 'w> = Answer<'a, &'w mut dyn Write>;
 
-/// The output format of an answer, from a command's options.
-#[derive(Clone, Copy)]
-pub(crate) struct Form<'a> {
-    pub(crate) format: Format,
-    pub(crate) output: &'a OutputArgs,
-    pub(crate) exact_bytes: bool,
+/// How an answer is written, and where to.
+pub(crate) struct Output<'a> {
+    pub(crate) context: &'a Context,
+    pub(crate) layout: Layout,
+    /// The file; standard output without one.
+    pub(crate) file: Option<&'a Path>,
 }
 
-impl<'a> From<&'a AnswerArgs> for Form<'a> {
-    fn from(args: &'a AnswerArgs) -> Self {
+impl<'a> Output<'a> {
+    /// The output that the options of a command ask for.
+    pub(crate) fn new(context: &'a Context, args: &'a AnswerArgs) -> Self {
         Self {
-            format: args.format.format(),
-            output: &args.output,
-            exact_bytes: args.bytes,
+            context,
+            layout: Layout {
+                format: args.format.format(),
+                style: Style {
+                    exact_bytes: args.bytes,
+                    ..Style::default()
+                },
+                limit: args.output.limit,
+            },
+            file: args.output.output.as_deref(),
         }
     }
-}
 
-impl Form<'_> {
+    /// Whether sizes are shown to the byte.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.layout.style.exact_bytes
+    }
+
     /// Lets `fill` write an answer whose rows have this name and these
     /// columns. `fill` returns the notes for standard error, and its result.
     pub(crate) fn give<T>(
-        self,
-        context: &Context,
+        &self,
         header: &Header,
         shape: (&'static str, &'static [Column]),
         fill: impl FnOnce(&mut Writing<'_, '_>) -> anyhow::Result<(Vec<String>, T)>,
     ) -> anyhow::Result<T> {
-        let (left, result) = self.write(context, |style, out| {
-            let mut answer = Answer::new(self.format, style, header, shape, self.output.limit, out);
+        let (left, result) = self.write(|style, out| {
+            let layout = Layout {
+                style,
+                ..self.layout
+            };
+            let mut answer = Answer::new(layout, header, shape, out);
             answer.begin()?;
             fill(&mut answer)
         })?;
         for sentence in &left {
-            context.note(sentence);
+            self.context.note(sentence);
         }
         Ok(result)
     }
 
-    /// Lets `fill` write to standard output or to the file that was named.
+    /// Lets `fill` write to standard output or to the file.
     pub(crate) fn write<T>(
-        self,
-        context: &Context,
+        &self,
         fill: impl FnOnce(Style, &mut dyn Write) -> anyhow::Result<T>,
     ) -> anyhow::Result<T> {
-        let style = Style {
-            exact_bytes: self.exact_bytes,
-            ..Style::default()
-        };
-        match &self.output.output {
-            Some(file) => {
-                let mut result = None;
-                atomic_file::fill(file, &context.config.db, |file| {
-                    let mut out = BufWriter::new(file);
-                    result = Some(fill(style, &mut out)?);
-                    Ok(out.flush()?)
-                })?;
-                result.ok_or_else(|| anyhow::anyhow!("nothing was written"))
-            }
+        let style = self.layout.style;
+        match self.file {
+            Some(file) => atomic_file::fill(file, &self.context.config.db, |file| {
+                let mut out = BufWriter::new(file);
+                let result = fill(style, &mut out)?;
+                out.flush()?;
+                Ok(result)
+            }),
             None => {
-                let style = context.on_stdout(style);
                 let mut stdout = output::stdout();
-                let result = fill(style, &mut stdout)?;
+                let result = fill(self.context.on_stdout(style), &mut stdout)?;
                 stdout.flush()?;
                 Ok(result)
             }

@@ -8,7 +8,7 @@ mod metrics_file;
 mod run;
 mod signals;
 
-pub(crate) use answer::{Form, Question, Writing, header};
+pub(crate) use answer::{Output, Question, Writing, header};
 pub(crate) use catalog::open_or_create;
 pub(crate) use context::Context;
 pub(crate) use logging::start as start_logging;

@@ -18,11 +18,11 @@ const MOST_LINKS: usize = 40;
 
 /// Lets `write` fill the file at `path`. A device or pipe is written directly;
 /// the files of `catalog` are refused.
-pub(crate) fn fill(
+pub(crate) fn fill<T>(
     path: &Path,
     catalog: &Path,
-    write: impl FnOnce(&mut File) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
+    write: impl FnOnce(&mut File) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
     let cannot = || format!("cannot write {}", path.display());
     let target = target_of(path).with_context(cannot)?;
     let path = target.as_path();
@@ -87,12 +87,15 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-fn replace(path: &Path, write: impl FnOnce(&mut File) -> anyhow::Result<()>) -> anyhow::Result<()> {
+fn replace<T>(
+    path: &Path,
+    write: impl FnOnce(&mut File) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
     let mut file = beside(path)?;
-    write(file.as_file_mut())?;
+    let result = write(file.as_file_mut())?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    Ok(result)
 }
 
 /// The system's error without the temporary file's name.
@@ -131,7 +134,7 @@ mod tests {
         let path = folder.path().join("report.csv");
         let catalog = Path::new("/no/catalog.db");
         fs::write(&path, "old").unwrap();
-        let failed = fill(&path, catalog, |file| {
+        let failed = fill(&path, catalog, |file| -> anyhow::Result<()> {
             file.write_all(b"half")?;
             anyhow::bail!("disk full")
         });

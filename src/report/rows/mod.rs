@@ -5,7 +5,7 @@ mod cell;
 mod columns;
 mod sums;
 
-pub use answer::{Answer, files_and_bytes};
+pub use answer::{Answer, Layout, files_and_bytes};
 pub use cell::{Cell, Column};
 pub use columns::{Align, table};
 pub use sums::sum_line;

@@ -11,7 +11,7 @@ use crate::answers::{Diff, DiffSide, DiffVerdict, Place};
 use crate::catalog::DiffFile;
 use crate::cli::args::DiffArgs;
 use crate::cli::session::header;
-use crate::cli::session::{Context, Form, Writing};
+use crate::cli::session::{Context, Output, Writing};
 use crate::cli::terminal::Exit;
 use crate::report::{Cell, Column, rfc3339};
 use words::Letters;
@@ -30,12 +30,12 @@ pub(crate) fn run(context: &Context, args: &DiffArgs) -> anyhow::Result<Exit> {
     let header = header(&catalog)?;
     let a = Place::named(&catalog, &args.ours)?;
     let b = Place::named(&catalog, &args.theirs)?;
-    let form = Form::from(&args.answer);
-    form.give(context, &header, ("files", COLUMNS), |answer| {
+    let output = Output::new(context, &args.answer);
+    output.give(&header, ("files", COLUMNS), |answer| {
         let compare = |ours: &Place, theirs: &Place, letters, answer: &mut Writing<'_, '_>| {
             let filter = args.filter.filter()?;
             let diff = Diff::start(context.catalog()?, ours, theirs, filter)?;
-            let mut direction = Direction::new(diff, letters, form.exact_bytes);
+            let mut direction = Direction::new(diff, letters, output.is_exact());
             direction.write_rows(answer)?;
             anyhow::Ok(direction)
         };

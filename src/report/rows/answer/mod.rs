@@ -13,8 +13,9 @@ use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
 use crate::model::escape;
-use crate::report::encode::{AsOfJson, io_error, neutral, write_value};
-use crate::report::encode::{base64, rfc3339};
+use crate::report::encode::{
+    AsOfJson, base64, exact_bytes, io_error, path_cell, rfc3339, write_value,
+};
 use crate::report::format::Format;
 use crate::report::rows::cell::{Cell, Column};
 use crate::report::style::{Header, Style};
@@ -28,46 +29,55 @@ const EXACT_SIZE: usize = 17;
 /// Writes one answer in one of [`Format::OF_ROWS`] or as JSON lines: `begin`,
 /// then every row, then `end`. The caller buffers.
 pub struct Answer<'a, W: Write> {
-    format: Format,
-    style: Style,
+    layout: Layout,
     header: &'a Header,
     list: &'static str,
     columns: &'static [Column],
-    limit: u64,
     rows: u64,
     out: W,
 }
 
+/// How the rows of an answer are written.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Layout {
+    /// The output format.
+    pub format: Format,
+    /// How it should look.
+    pub style: Style,
+    /// Rows at most.
+    pub limit: Option<u64>,
+}
+
 impl<'a, W: Write> Answer<'a, W> {
-    /// An answer whose rows are called `list`, at most `limit` of them.
+    /// An answer whose rows are called `list`.
     pub fn new(
-        format: Format,
-        style: Style,
+        layout: Layout,
         header: &'a Header,
         (list, columns): (&'static str, &'static [Column]),
-        limit: Option<u64>,
         out: W,
     ) -> Self {
         Self {
-            format,
-            style,
+            layout,
             header,
             list,
             columns,
-            limit: limit.unwrap_or(u64::MAX),
             rows: 0,
             out,
         }
     }
 
+    fn limit(&self) -> u64 {
+        self.layout.limit.unwrap_or(u64::MAX)
+    }
+
     /// Whether the limit leaves room for another row.
     pub fn has_room(&self) -> bool {
-        self.rows < self.limit
+        self.rows < self.limit()
     }
 
     /// Writes what comes before the first row.
     pub fn begin(&mut self) -> io::Result<()> {
-        match self.format {
+        match self.layout.format {
             Format::Json => {
                 self.out.write_all(br#"{"schema":1,"generated_at":"#)?;
                 write_value(&mut self.out, &rfc3339(self.header.generated_at))?;
@@ -92,7 +102,7 @@ impl<'a, W: Write> Answer<'a, W> {
 
     /// Writes a line into a table; other formats have no place for it.
     pub fn line(&mut self, text: &str) -> io::Result<()> {
-        match self.format {
+        match self.layout.format {
             Format::Table => writeln!(self.out, "{text}"),
             _ => Ok(()),
         }
@@ -102,7 +112,7 @@ impl<'a, W: Write> Answer<'a, W> {
     /// if the terminal is too narrow.
     pub fn path_line(&mut self, before: &str, path: &Path, after: &str) -> io::Result<()> {
         let mut path = escape(path);
-        if let Some(width) = self.style.width {
+        if let Some(width) = self.layout.style.width {
             let room = usize::from(width).saturating_sub(before.width() + after.width());
             path = shorten_middle(&path, room.max(LEAST_PATH));
         }
@@ -112,10 +122,10 @@ impl<'a, W: Write> Answer<'a, W> {
     /// Writes the next row, one cell a column, unless the limit is reached.
     pub fn row(&mut self, cells: &[Cell]) -> io::Result<()> {
         self.rows += 1;
-        if self.rows > self.limit {
+        if self.rows > self.limit() {
             return Ok(());
         }
-        match self.format {
+        match self.layout.format {
             // Without columns for tables, the lines say it all.
             Format::Table if self.columns.iter().all(|column| column.table.is_none()) => Ok(()),
             Format::Table => {
@@ -149,12 +159,12 @@ impl<'a, W: Write> Answer<'a, W> {
         sentences: &[String],
     ) -> io::Result<Vec<String>> {
         let mut sentences = sentences.to_vec();
-        if self.rows > self.limit {
-            let (shown, all) = (grouped(self.limit), grouped(self.rows));
+        if self.rows > self.limit() {
+            let (shown, all) = (grouped(self.limit()), grouped(self.rows));
             sentences.insert(0, format!("showing {shown} of {all} {}", self.list));
         }
         sentences.push(as_of(self.header));
-        match self.format {
+        match self.layout.format {
             Format::Table => {
                 if self.rows > 0 {
                     writeln!(self.out)?;
@@ -193,17 +203,14 @@ impl<'a, W: Write> Answer<'a, W> {
         }
         let line = line.trim_end().to_owned();
         writeln!(self.out, "{line}")?;
-        let width = self
-            .style
-            .width
-            .map_or(60, |width| usize::from(width).min(60));
-        writeln!(self.out, "{}", "─".repeat(width))
+        let width = self.layout.style.width.unwrap_or(60).min(60);
+        writeln!(self.out, "{}", "─".repeat(width.into()))
     }
 
     /// A column's heading and width in this table.
     fn shown(&self, column: &Column) -> Option<(&'static str, usize)> {
         let (heading, width) = column.table?;
-        Some(match self.style.exact_bytes && is_size(column) {
+        Some(match self.layout.style.exact_bytes && is_size(column) {
             true => (heading, width.max(EXACT_SIZE)),
             false => (heading, width),
         })
@@ -213,7 +220,7 @@ impl<'a, W: Write> Answer<'a, W> {
         let mut line = String::new();
         for (column, cell) in self.columns.iter().zip(cells) {
             if let Some((_, width)) = self.shown(column) {
-                let text = cell.shown(self.style, line.len());
+                let text = cell.shown(self.layout.style, line.len());
                 push_cell(&mut line, &text, width, cell.is_number());
             }
         }
@@ -237,14 +244,9 @@ impl<'a, W: Write> Answer<'a, W> {
         for (column, cell) in self.columns.iter().zip(cells) {
             match cell {
                 Cell::Path(path) => {
-                    let text = self.csv_path(path);
-                    let is_exact = path.to_str() == Some(text.as_str());
-                    line.push(text);
-                    line.push(if is_exact {
-                        String::new()
-                    } else {
-                        base64(path)
-                    });
+                    let text = path_cell(path, self.layout.style);
+                    let exact = exact_bytes(path, &text);
+                    line.extend([text.into_owned(), exact]);
                 }
                 _ => {
                     line.push(cell.csv());
@@ -257,14 +259,6 @@ impl<'a, W: Write> Answer<'a, W> {
         let scan = self.header.as_of.map(|as_of| as_of.scan.to_string());
         line.push(scan.unwrap_or_default());
         self.csv_line(&line)
-    }
-
-    fn csv_path(&self, path: &Path) -> String {
-        let text = match self.style.terminal {
-            true => escape(path).into(),
-            false => path.to_string_lossy(),
-        };
-        neutral(text).into_owned()
     }
 
     fn csv_line(&mut self, cells: &[String]) -> io::Result<()> {

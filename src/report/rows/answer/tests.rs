@@ -15,6 +15,14 @@ const COLUMNS: &[Column] = &[
     Column::new("path", "PATH", 0),
 ];
 
+fn layout(format: Format, style: Style, limit: Option<u64>) -> Layout {
+    Layout {
+        format,
+        style,
+        limit,
+    }
+}
+
 fn rows() -> Vec<[Cell; 4]> {
     let name = |bytes: &[u8]| PathBuf::from(std::ffi::OsStr::from_bytes(bytes));
     vec![
@@ -42,7 +50,12 @@ fn rows() -> Vec<[Cell; 4]> {
 fn written(format: Format, style: Style, limit: Option<u64>) -> (String, Vec<String>) {
     let header = header();
     let mut out = Vec::new();
-    let mut answer = Answer::new(format, style, &header, ("rows", COLUMNS), limit, &mut out);
+    let mut answer = Answer::new(
+        layout(format, style, limit),
+        &header,
+        ("rows", COLUMNS),
+        &mut out,
+    );
     answer.begin().unwrap();
     for row in rows() {
         answer.row(&row).unwrap();
@@ -139,7 +152,8 @@ fn a_closed_pipe_is_reported_wherever_it_closes() {
             let mut write = || -> io::Result<()> {
                 let shape = ("rows", COLUMNS);
                 let style = Style::default();
-                let mut answer = Answer::new(format, style, &header, shape, None, &mut pipe);
+                let mut answer =
+                    Answer::new(layout(format, style, None), &header, shape, &mut pipe);
                 answer.begin()?;
                 for row in rows() {
                     answer.row(&row)?;
@@ -166,7 +180,12 @@ fn paths_in_lines_lose_their_middle_on_a_terminal_only() {
             width,
             ..Style::default()
         };
-        let mut answer = Answer::new(format, style, &header, ("rows", COLUMNS), None, &mut out);
+        let mut answer = Answer::new(
+            layout(format, style, None),
+            &header,
+            ("rows", COLUMNS),
+            &mut out,
+        );
         answer.path_line("    ", &path, " (offline)").unwrap();
         String::from_utf8(out).unwrap()
     };
