@@ -6,7 +6,7 @@ use std::ffi::OsString;
 
 use rayon::prelude::*;
 
-use super::{DiffVerdict, WhyUnchecked};
+use super::verdict::{DiffVerdict, WhyUnchecked};
 use crate::access::{Checker, Look};
 use crate::answers::now::Now;
 use crate::catalog::{CatalogError, DiffFile, DiffFolder, DiffMatch, PlaceDiff};

@@ -3,13 +3,14 @@
 
 mod compare;
 mod standing;
+mod verdict;
 
-use crate::catalog::{CatalogError, DiffFile, FileFilter, PlaceDiff, ReadOnly, Unresolved};
+use crate::catalog::{CatalogError, DiffFile, FileFilter, PlaceDiff, ReadOnly};
 
-use super::now::Now;
 use super::place::Place;
 use compare::Comparison;
 pub(crate) use standing::{DiffSide, Objection};
+pub(crate) use verdict::{DiffVerdict, WhyUnchecked};
 
 /// Files and their bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -23,26 +24,6 @@ impl FileCount {
         self.files += 1;
         self.bytes += size;
     }
-}
-
-/// What one file is, seen from the other place.
-pub(crate) enum DiffVerdict {
-    Duplicate,
-    /// The other place does not have it.
-    Only {
-        /// The other place has it as another path into this one.
-        is_alias: bool,
-    },
-    Unchecked(WhyUnchecked),
-}
-
-/// Why it is not known whether the other place has a file.
-pub(crate) enum WhyUnchecked {
-    /// The file is not as it was scanned.
-    File(Now),
-    /// Its best copy is not.
-    ItsCopy(Now),
-    NotRead(Unresolved),
 }
 
 /// The files of one place, compared with another.

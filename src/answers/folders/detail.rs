@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use super::FolderQuestion;
 use super::load::Admission;
+use super::question::FolderQuestion;
 use crate::catalog::{CatalogError, FolderPaths, ReadOnly};
 use crate::folders::{Differences, Forest, NamedFile, Node, Pair, differences};
 

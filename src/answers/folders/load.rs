@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::FolderQuestion;
+use super::question::FolderQuestion;
 use crate::access::join;
 use crate::catalog::{CatalogError, FolderPaths, ReadOnly, RootRow, TreeFolder, has_extension};
 use crate::folders::{FileFact, FolderFact, Forest, ForestBuilder, Unknown};

@@ -2,36 +2,20 @@
 
 mod detail;
 mod load;
+mod question;
 
 use std::path::PathBuf;
 
 use crate::catalog::{CatalogError, ReadOnly};
 use crate::folders::{
-    Comparer, FolderAnswer, FolderGroup, FolderPair, FolderScope, FolderTotals, Forest, Identical,
-    IdenticalGroups, Node, Similar, SimilarPairs, Similarity, similar,
+    Comparer, FolderAnswer, FolderGroup, FolderPair, FolderTotals, Forest, Identical,
+    IdenticalGroups, Node, Similar, SimilarPairs, similar,
 };
-use crate::model::Globs;
 
 use super::place::{PlaceError, path_named};
 use detail::differences_of;
 use load::Places;
-
-/// What is asked.
-pub(crate) struct FolderQuestion<'a> {
-    /// Folders that an answer must touch; none for all.
-    pub(crate) paths: &'a [PathBuf],
-    pub(crate) scope: &'a FolderScope,
-    /// The globs of the scope.
-    pub(crate) exclude: Globs,
-    /// Whether files must have the same names too.
-    pub(crate) same_names: bool,
-    /// How similar folders must be; identical ones are searched without it.
-    pub(crate) similarity: Option<Similarity>,
-    /// Whether the differences of each pair are listed.
-    pub(crate) detail: bool,
-    /// Groups or pairs at most.
-    pub(crate) limit: Option<u64>,
-}
+pub(crate) use question::FolderQuestion;
 
 impl FolderQuestion<'_> {
     /// Finds the folders. The catalog must stay in one state meanwhile.

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 
 use super::format::RowsFormat;
-use super::report::extension;
 use crate::catalog::FileFilter;
 use crate::cli::terminal::exit;
 use crate::model::Globs;
+use crate::report::text::human_size;
 use crate::settings::values;
 
 /// Which files an answer is about.
@@ -37,7 +37,7 @@ pub(crate) struct FilterArgs {
 impl FilterArgs {
     /// The filter, checked where clap cannot.
     pub(crate) fn filter(&self) -> anyhow::Result<FileFilter> {
-        exit::check_sizes(self.min_size, self.max_size)?;
+        self.check()?;
         Ok(FileFilter {
             min_size: self.min_size,
             max_size: self.max_size,
@@ -45,10 +45,31 @@ impl FilterArgs {
             exclude: exclusion(&self.exclude)?,
         })
     }
+
+    /// Refuses a `--max-size` below `--min-size`.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        match (self.min_size, self.max_size) {
+            (Some(min), Some(max)) if min > max => Err(exit::usage(format_args!(
+                "invalid value '{}' for --max-size: expected at least --min-size, {}",
+                human_size(max),
+                human_size(min)
+            ))),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// An extension without its dot, whether or not one was typed.
+fn extension(text: &str) -> Result<String, String> {
+    let name = text.strip_prefix('.').unwrap_or(text);
+    if name.is_empty() || name.contains(['/', '.']) {
+        return Err("expected an extension such as jpg or .jpg".to_owned());
+    }
+    Ok(name.to_owned())
 }
 
 /// What `--exclude` skips; `None` for nothing.
-pub(crate) fn exclusion(globs: &[String]) -> anyhow::Result<Option<crate::catalog::Exclusion>> {
+fn exclusion(globs: &[String]) -> anyhow::Result<Option<crate::catalog::Exclusion>> {
     let globs = excluded(globs)?;
     Ok(match globs.is_empty() {
         true => None,

@@ -5,10 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 
 use super::answer::{AnswerArgs, FilterArgs};
-use super::limits::LimitArgs;
-use super::run::RunArgs;
+use super::run::{PaceArgs, RunArgs};
 use crate::model::Timestamp;
-use crate::settings::{Key, Layer, values};
+use crate::settings::values;
 
 /// Read files again to detect corruption (bit rot)
 ///
@@ -41,30 +40,9 @@ pub(crate) struct AuditArgs {
     #[command(flatten)]
     pub(crate) answer: AnswerArgs,
 
-    /// Run at low CPU and I/O priority
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true)]
-    #[arg(default_missing_value = "true", value_parser = ["true", "false"])]
-    #[arg(hide_possible_values = true, help_heading = None::<&str>)]
-    pub(crate) nice: Option<String>,
-
-    /// Read at most this many bytes per second (50M)
-    #[arg(long, value_name = "RATE", allow_negative_numbers = true)]
-    #[arg(hide_short_help = true, help_heading = None::<&str>)]
-    pub(crate) bwlimit: Option<String>,
+    #[command(flatten)]
+    pub(crate) pace: PaceArgs,
 
     #[command(flatten)]
     pub(crate) run: RunArgs,
-
-    #[command(flatten)]
-    pub(crate) limits: LimitArgs,
-}
-
-impl AuditArgs {
-    /// The settings that were typed.
-    pub(crate) fn settings(&self) -> Layer {
-        let mut layer = Layer::default();
-        layer.flag(Key::Nice, self.nice.as_ref());
-        layer.flag(Key::Bwlimit, self.bwlimit.as_ref());
-        layer.over(self.run.settings().over(self.limits.settings()))
-    }
 }

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum, ValueHint};
+use clap::{Args, ValueHint};
 
-use super::format::RowsFormat;
-use super::report::extension;
+use super::answer::{AnswerArgs, FilterArgs};
+use super::choice::{Choice, one_of};
 use crate::cli::terminal::exit;
 use crate::folders::Measure;
 use crate::settings::values;
@@ -20,6 +20,11 @@ const LEAST: u8 = 50;
 /// first folder of each group is the one to keep. Reads the catalog only: the result is as of the
 /// last scan.
 #[derive(Debug, Args)]
+#[command(mut_arg("limit", |arg| arg.help("Show at most this many groups or pairs")))]
+#[command(mut_arg("bytes", |arg| arg.help("Show exact sizes in bytes")))]
+#[command(mut_arg("min_size", |arg| arg.help("Compare only files of at least this size (10M)")))]
+#[command(mut_arg("max_size", |arg| arg.help("Compare only files of at most this size")))]
+#[command(mut_arg("ext", |arg| arg.help("Compare only files with these extensions (jpg,png)")))]
 #[command(after_help = "\
 Examples:
   dupescan folders -n 20
@@ -42,13 +47,12 @@ pub(crate) struct FoldersArgs {
     /// Similarity measure: count or bytes
     #[arg(
         long,
-        value_enum,
-        default_value_t,
         value_name = "MEASURE",
+        default_value = "count",
         requires = "similar"
     )]
-    #[arg(help_heading = "Comparison")]
-    pub(crate) by: Weight,
+    #[arg(value_parser = one_of(MEASURES), help_heading = "Comparison")]
+    pub(crate) by: Measure,
 
     /// List the differing files of each pair
     #[arg(long, requires = "similar", help_heading = "Comparison")]
@@ -59,44 +63,10 @@ pub(crate) struct FoldersArgs {
     pub(crate) same_names: bool,
 
     #[command(flatten)]
-    pub(crate) format: RowsFormat,
+    pub(crate) answer: AnswerArgs,
 
-    /// Output file, written atomically
-    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    #[arg(help_heading = "Output")]
-    pub(crate) output: Option<PathBuf>,
-
-    /// Show at most this many groups or pairs
-    #[arg(short = 'n', long, value_name = "N", value_parser = values::whole(1..=u64::MAX))]
-    #[arg(allow_negative_numbers = true, help_heading = "Output")]
-    pub(crate) limit: Option<u64>,
-
-    /// Show exact sizes in bytes
-    #[arg(long, help_heading = "Output", hide_short_help = true)]
-    pub(crate) bytes: bool,
-
-    /// Compare only files of at least this size (10M)
-    #[arg(long, value_name = "SIZE", value_parser = values::size)]
-    #[arg(allow_negative_numbers = true, help_heading = "Which files")]
-    pub(crate) min_size: Option<u64>,
-
-    /// Compare only files of at most this size
-    #[arg(long, value_name = "SIZE", value_parser = values::size)]
-    #[arg(
-        allow_negative_numbers = true,
-        help_heading = "Which files",
-        hide_short_help = true
-    )]
-    pub(crate) max_size: Option<u64>,
-
-    /// Skip files that match this glob; can be repeated
-    #[arg(short = 'E', long, value_name = "GLOB", value_parser = values::glob, help_heading = "Which files")]
-    pub(crate) exclude: Vec<String>,
-
-    /// Compare only files with these extensions (jpg,png)
-    #[arg(short, long, value_name = "EXT", value_delimiter = ',', value_parser = extension)]
-    #[arg(help_heading = "Which files")]
-    pub(crate) ext: Vec<String>,
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
 
     /// Compare folders even if a scan skipped files in them
     #[arg(long, help_heading = "Which files", hide_short_help = true)]
@@ -107,7 +77,7 @@ impl FoldersArgs {
     /// Checks what clap cannot, and takes the value of `--similar PATH` for a
     /// path if it is not a number.
     pub(crate) fn check(&mut self) -> anyhow::Result<Option<u8>> {
-        exit::check_sizes(self.min_size, self.max_size)?;
+        self.filter.check()?;
         let Some(value) = &self.similar else {
             return Ok(None);
         };
@@ -133,20 +103,7 @@ fn is_number(text: &str) -> bool {
 }
 
 /// The values of `--by`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(crate) enum Weight {
-    /// By number of distinct files
-    #[default]
-    Count,
-    /// By their size in bytes
-    Bytes,
-}
-
-impl From<Weight> for Measure {
-    fn from(weight: Weight) -> Self {
-        match weight {
-            Weight::Count => Self::Count,
-            Weight::Bytes => Self::Bytes,
-        }
-    }
-}
+const MEASURES: &[Choice<Measure>] = &[
+    ("count", "By number of distinct files", Measure::Count),
+    ("bytes", "By their size in bytes", Measure::Bytes),
+];

@@ -1,20 +1,15 @@
 //! `--format` and `--json`: every command accepts some of the output formats.
 
 use clap::Args;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::TypedValueParser;
 
+use super::choice::one_of;
 use crate::report::Format;
 
 /// Accepts the names of these formats.
-pub(super) fn among(formats: &'static [Format]) -> impl TypedValueParser<Value = Format> {
-    let names = formats.iter().map(|format| {
-        let name = PossibleValue::new(format.name());
-        name.help(format.description())
-    });
-    PossibleValuesParser::new(names).map(|name| {
-        name.parse()
-            .expect("every name that clap accepts is a format")
-    })
+pub(super) fn among(formats: &[Format]) -> impl TypedValueParser<Value = Format> + use<> {
+    let choice = |format: &Format| (format.name(), format.description(), *format);
+    one_of(&formats.iter().map(choice).collect::<Vec<_>>())
 }
 
 macro_rules! format_options {

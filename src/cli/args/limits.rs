@@ -1,124 +1,66 @@
-//! Tuning options of the worker pool.
+//! Tuning options of the worker pool. Each is a setting of the same name.
 
 use clap::Args;
 
 use crate::settings::{Key, Layer};
 
-/// The tuning options, as typed.
-#[derive(Debug, Default, Args)]
-#[command(next_help_heading = "Tuning")]
-pub(crate) struct LimitArgs {
-    /// Number of threads [default: number of cores]
-    #[arg(short = 'j', long, alias = "workers", value_name = "N")]
-    #[arg(allow_negative_numbers = true, help_heading = None::<&str>)]
-    pub(crate) threads: Option<String>,
+/// Options that only `--help-all` shows: `name: value => setting`.
+macro_rules! tuning_options {
+    ($($(#[$help:meta])+ $name:ident: $value:literal => $key:ident,)+) => {
+        /// The tuning options, as typed.
+        #[derive(Debug, Default, Args)]
+        #[command(next_help_heading = "Tuning")]
+        pub(crate) struct LimitArgs {
+            /// Number of threads [default: number of cores]
+            #[arg(short = 'j', long, alias = "workers", value_name = "N")]
+            #[arg(allow_negative_numbers = true, help_heading = None::<&str>)]
+            threads: Option<String>,
+            $(
+                $(#[$help])+
+                #[arg(long, value_name = $value, allow_negative_numbers = true)]
+                #[arg(hide_short_help = true, hide_long_help = true)]
+                $name: Option<String>,
+            )+
+        }
 
+        impl LimitArgs {
+            /// The settings that were typed.
+            pub(super) fn settings(&self) -> Layer {
+                let mut layer = Layer::default();
+                layer.flag(Key::Threads, self.threads.as_ref());
+                $(layer.flag(Key::$key, self.$name.as_ref());)+
+                layer
+            }
+        }
+    };
+}
+
+tuning_options! {
     /// Queued work items per thread, 1 to 1000 [default: 64]
-    #[arg(
-        long,
-        value_name = "N",
-        allow_negative_numbers = true,
-        hide_short_help = true,
-        hide_long_help = true
-    )]
-    pub(crate) queue_per_worker: Option<String>,
+    queue_per_worker: "N" => QueuePerWorker,
 
     /// Rows written to the catalog at once, 1 to 1000000 [default: 5000]
-    #[arg(
-        long,
-        value_name = "N",
-        allow_negative_numbers = true,
-        hide_short_help = true,
-        hide_long_help = true
-    )]
-    pub(crate) batch_rows: Option<String>,
+    batch_rows: "N" => BatchRows,
 
     /// Longest time before results are saved, 1ms to 1m
     /// [default: 250ms]
-    #[arg(
-        long,
-        value_name = "TIME",
-        allow_negative_numbers = true,
-        hide_short_help = true,
-        hide_long_help = true
-    )]
-    pub(crate) batch_time: Option<String>,
+    batch_time: "TIME" => BatchTime,
 
     /// Give up on a file or folder after this long without progress, 1s to 1d [default: 5m]
-    #[arg(
-        long,
-        value_name = "TIME",
-        allow_negative_numbers = true,
-        hide_short_help = true,
-        hide_long_help = true
-    )]
-    pub(crate) item_timeout: Option<String>,
+    item_timeout: "TIME" => ItemTimeout,
 
     /// Warn about a file or folder after this long without progress, 1s to 1d [default: 30s]
-    #[arg(
-        long,
-        value_name = "TIME",
-        allow_negative_numbers = true,
-        hide_short_help = true,
-        hide_long_help = true
-    )]
-    pub(crate) stall_warning: Option<String>,
+    stall_warning: "TIME" => StallWarning,
 
     /// Longest wait for threads after Ctrl-C, 100ms to 10m [default: 5s]
-    #[arg(
-        long,
-        value_name = "TIME",
-        allow_negative_numbers = true,
-        hide_short_help = true,
-        hide_long_help = true
-    )]
-    pub(crate) shutdown_timeout: Option<String>,
+    shutdown_timeout: "TIME" => ShutdownTimeout,
 
     /// Retries after temporary read errors, 0 to 100 [default: 3]
-    #[arg(
-        long,
-        value_name = "N",
-        allow_negative_numbers = true,
-        hide_short_help = true,
-        hide_long_help = true
-    )]
-    pub(crate) retries: Option<String>,
+    retries: "N" => Retries,
 
     /// Pause before the first retry, up to 10m; doubles each time [default: 200ms]
-    #[arg(
-        long,
-        value_name = "TIME",
-        allow_negative_numbers = true,
-        hide_short_help = true,
-        hide_long_help = true
-    )]
-    pub(crate) backoff: Option<String>,
+    backoff: "TIME" => Backoff,
 
     /// Internal errors after which a scan gives up, 1 to 1000000 [default: 10]
-    #[arg(
-        long,
-        value_name = "N",
-        allow_negative_numbers = true,
-        hide_short_help = true,
-        hide_long_help = true
-    )]
-    pub(crate) fatal_errors: Option<String>,
-}
-
-impl LimitArgs {
-    /// The settings that were typed.
-    pub(crate) fn settings(&self) -> Layer {
-        let mut layer = Layer::default();
-        layer.flag(Key::Threads, self.threads.as_ref());
-        layer.flag(Key::QueuePerWorker, self.queue_per_worker.as_ref());
-        layer.flag(Key::BatchRows, self.batch_rows.as_ref());
-        layer.flag(Key::BatchTime, self.batch_time.as_ref());
-        layer.flag(Key::ItemTimeout, self.item_timeout.as_ref());
-        layer.flag(Key::StallWarning, self.stall_warning.as_ref());
-        layer.flag(Key::ShutdownTimeout, self.shutdown_timeout.as_ref());
-        layer.flag(Key::Retries, self.retries.as_ref());
-        layer.flag(Key::Backoff, self.backoff.as_ref());
-        layer.flag(Key::FatalErrors, self.fatal_errors.as_ref());
-        layer
-    }
+    fatal_errors: "N" => FatalErrors,
 }

@@ -6,6 +6,7 @@ pub(crate) mod answer;
 pub(crate) mod ask;
 mod audit;
 pub(crate) mod catalog;
+mod choice;
 mod folders;
 mod format;
 pub(super) mod help;
@@ -17,7 +18,7 @@ pub(crate) mod scan;
 mod tests;
 pub(super) mod usage_errors;
 
-pub(crate) use answer::{AnswerArgs, excluded, exclusion};
+pub(crate) use answer::{AnswerArgs, excluded};
 pub(crate) use catalog::RootsCommand;
 
 use std::path::PathBuf;
@@ -190,13 +191,10 @@ impl Command {
     /// The command's own options that are also settings.
     pub(crate) fn settings(&self) -> Layer {
         match self {
-            Self::Scan(args) => {
-                let limits = args.limits.settings().over(args.settings.settings());
-                args.run.settings().over(limits)
-            }
-            Self::Audit(args) => args.settings(),
-            Self::Resume(args) => args.run.settings().over(args.limits.settings()),
-            Self::Retry(args) => args.run.settings().over(args.limits.settings()),
+            Self::Scan(args) => args.run.settings().over(args.settings.settings()),
+            Self::Audit(args) => args.run.settings().over(args.pace.settings()),
+            Self::Resume(args) => args.run.settings(),
+            Self::Retry(args) => args.run.settings(),
             _ => Layer::default(),
         }
     }

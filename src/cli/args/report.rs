@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum, ValueHint};
+use clap::{Arg, Args, ValueHint};
 
+use super::answer::FilterArgs;
+use super::choice::{Choice, one_of};
 use super::format::ReportFormat;
 use crate::catalog::Order;
 use crate::cli::terminal::exit;
@@ -14,6 +16,7 @@ use crate::settings::values;
 ///
 /// Reads the catalog only: the result is as of the last scan.
 #[derive(Debug, Args)]
+#[command(mut_args(for_groups))]
 #[command(after_help = "\
 Examples:
   dupescan report -n 20
@@ -34,14 +37,9 @@ pub(crate) struct ReportArgs {
     pub(crate) output: Option<PathBuf>,
 
     /// Sort by reclaimable, size, count or path
-    #[arg(
-        long,
-        value_enum,
-        default_value_t,
-        value_name = "ORDER",
-        help_heading = "Output"
-    )]
-    pub(crate) sort: ReportSort,
+    #[arg(long, value_name = "ORDER", default_value = "reclaimable")]
+    #[arg(value_parser = one_of(ORDERS), help_heading = "Output")]
+    pub(crate) sort: Order,
 
     /// Show at most this many groups
     #[arg(short = 'n', long, value_name = "N", value_parser = values::whole(1..=u64::MAX))]
@@ -69,28 +67,8 @@ pub(crate) struct ReportArgs {
     )]
     pub(crate) min_count: u64,
 
-    /// Only files of at least this size (10M)
-    #[arg(long, value_name = "SIZE", value_parser = values::size)]
-    #[arg(allow_negative_numbers = true, help_heading = "Which groups")]
-    pub(crate) min_size: Option<u64>,
-
-    /// Only files of at most this size
-    #[arg(long, value_name = "SIZE", value_parser = values::size)]
-    #[arg(
-        allow_negative_numbers = true,
-        help_heading = "Which groups",
-        hide_short_help = true
-    )]
-    pub(crate) max_size: Option<u64>,
-
-    /// Skip files that match this glob; can be repeated
-    #[arg(short = 'E', long, value_name = "GLOB", value_parser = values::glob, help_heading = "Which groups")]
-    pub(crate) exclude: Vec<String>,
-
-    /// Only files with these extensions (jpg,png)
-    #[arg(short, long, value_name = "EXT", value_delimiter = ',', value_parser = extension)]
-    #[arg(help_heading = "Which groups")]
-    pub(crate) ext: Vec<String>,
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
 
     /// Include empty files
     #[arg(long, help_heading = "Which groups", hide_short_help = true)]
@@ -114,40 +92,26 @@ impl ReportArgs {
                 self.format.format()
             )));
         }
-        exit::check_sizes(self.min_size, self.max_size)
+        Ok(())
     }
 }
 
-/// The orders of groups.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(crate) enum ReportSort {
-    /// Most reclaimable space first
-    #[default]
-    Reclaimable,
-    /// Largest files first
-    Size,
-    /// Most copies first
-    Count,
-    /// By the first path
-    Path,
-}
+/// The values of `--sort`.
+const ORDERS: &[Choice<Order>] = &[
+    (
+        "reclaimable",
+        "Most reclaimable space first",
+        Order::Reclaimable,
+    ),
+    ("size", "Largest files first", Order::Size),
+    ("count", "Most copies first", Order::Count),
+    ("path", "By the first path", Order::Path),
+];
 
-impl From<ReportSort> for Order {
-    fn from(sort: ReportSort) -> Self {
-        match sort {
-            ReportSort::Reclaimable => Self::Reclaimable,
-            ReportSort::Size => Self::Size,
-            ReportSort::Count => Self::Count,
-            ReportSort::Path => Self::Path,
-        }
+/// The options that choose files, under the heading of those that choose groups.
+fn for_groups(arg: Arg) -> Arg {
+    match arg.get_help_heading() {
+        Some("Which files") => arg.help_heading("Which groups"),
+        _ => arg,
     }
-}
-
-/// An extension without its dot, whether or not one was typed.
-pub(crate) fn extension(text: &str) -> Result<String, String> {
-    let name = text.strip_prefix('.').unwrap_or(text);
-    if name.is_empty() || name.contains(['/', '.']) {
-        return Err("expected an extension such as jpg or .jpg".to_owned());
-    }
-    Ok(name.to_owned())
 }

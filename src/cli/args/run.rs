@@ -1,12 +1,14 @@
-//! Options of commands that run the worker pool: progress, metrics, durability.
+//! Options of commands that run the worker pool: progress, metrics,
+//! durability, tuning, and how hard they read.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
+use super::limits::LimitArgs;
 use crate::settings::{Key, Layer};
 
-/// Progress, metrics and durability, as typed.
+/// Progress, metrics, durability and tuning, as typed.
 #[derive(Debug, Default, Args)]
 pub(crate) struct RunArgs {
     /// Progress display: auto, bar, plain, json or none
@@ -42,6 +44,9 @@ pub(crate) struct RunArgs {
     /// What a power failure may lose: normal: the last seconds; full: nothing [default: normal]
     #[arg(long, value_name = "LEVEL", value_parser = ["normal", "full"], hide_short_help = true, hide_long_help = true)]
     pub(crate) durability: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
 }
 
 impl RunArgs {
@@ -53,6 +58,31 @@ impl RunArgs {
         layer.flag(Key::MetricsFile, self.metrics_file.as_ref());
         layer.flag(Key::MetricsInterval, self.metrics_interval.as_ref());
         layer.flag(Key::Durability, self.durability.as_ref());
+        layer.over(self.limits.settings())
+    }
+}
+
+/// How hard a command reads, as typed.
+#[derive(Debug, Default, Args)]
+pub(crate) struct PaceArgs {
+    /// Run at low CPU and I/O priority
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "true", value_parser = ["true", "false"])]
+    #[arg(hide_possible_values = true, help_heading = None::<&str>)]
+    pub(crate) nice: Option<String>,
+
+    /// Read at most this many bytes per second (50M)
+    #[arg(long, value_name = "RATE", allow_negative_numbers = true)]
+    #[arg(help_heading = None::<&str>, hide_short_help = true)]
+    pub(crate) bwlimit: Option<String>,
+}
+
+impl PaceArgs {
+    /// The settings that were typed.
+    pub(crate) fn settings(&self) -> Layer {
+        let mut layer = Layer::default();
+        layer.flag(Key::Nice, self.nice.as_ref());
+        layer.flag(Key::Bwlimit, self.bwlimit.as_ref());
         layer
     }
 }

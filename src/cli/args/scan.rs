@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum, ValueHint};
+use clap::{Args, ValueHint};
 
+use super::choice::{Choice, one_of};
 use super::format::among;
-use super::limits::LimitArgs;
-use super::run::RunArgs;
+use super::run::{PaceArgs, RunArgs};
 use crate::model::{FaultId, ListingOptions, Mode, ScanOptions};
 use crate::report::Format;
 use crate::settings::{Key, Layer, values};
@@ -27,14 +27,9 @@ pub(crate) struct ScanArgs {
     pub(crate) paths: Vec<PathBuf>,
 
     /// all, folders (list only) or files (hash only)
-    #[arg(
-        long,
-        value_enum,
-        default_value_t,
-        value_name = "MODE",
-        hide_short_help = true
-    )]
-    pub(crate) mode: ModeArg,
+    #[arg(long, value_name = "MODE", default_value = "all", value_parser = one_of(MODES))]
+    #[arg(hide_short_help = true)]
+    pub(crate) mode: Mode,
 
     /// List all folders again instead of resuming
     #[arg(long, hide_short_help = true)]
@@ -83,9 +78,6 @@ pub(crate) struct ScanArgs {
 
     #[command(flatten)]
     pub(crate) run: RunArgs,
-
-    #[command(flatten)]
-    pub(crate) limits: LimitArgs,
 }
 
 impl ScanArgs {
@@ -93,7 +85,7 @@ impl ScanArgs {
     /// scan only.
     pub(crate) fn options(&self, configured: &ScanOptions) -> ScanOptions {
         ScanOptions {
-            mode: self.mode.into(),
+            mode: self.mode,
             rehash: self.rehash,
             hash_all: self.hash_all,
             listing: ListingOptions {
@@ -106,26 +98,23 @@ impl ScanArgs {
 }
 
 /// The values of `--mode`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(crate) enum ModeArg {
-    /// List folders, then hash possible duplicates
-    #[default]
-    All,
-    /// List folders only; no file is opened
-    Folders,
-    /// Hash listed files only, without listing again
-    Files,
-}
-
-impl From<ModeArg> for Mode {
-    fn from(mode: ModeArg) -> Self {
-        match mode {
-            ModeArg::All => Self::All,
-            ModeArg::Folders => Self::Folders,
-            ModeArg::Files => Self::Files,
-        }
-    }
-}
+const MODES: &[Choice<Mode>] = &[
+    (
+        "all",
+        "List folders, then hash possible duplicates",
+        Mode::All,
+    ),
+    (
+        "folders",
+        "List folders only; no file is opened",
+        Mode::Folders,
+    ),
+    (
+        "files",
+        "Hash listed files only, without listing again",
+        Mode::Files,
+    ),
+];
 
 /// The options of a scan that are also settings, as typed. Switches take
 /// `=false`, to disable what the configuration file enables.
@@ -192,16 +181,8 @@ pub(crate) struct ScanSettingArgs {
     #[arg(hide_possible_values = true, help_heading = None::<&str>)]
     pub(crate) ignore_ctime: Option<String>,
 
-    /// Run at low CPU and I/O priority
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true)]
-    #[arg(default_missing_value = "true", value_parser = ["true", "false"])]
-    #[arg(hide_possible_values = true, help_heading = None::<&str>)]
-    pub(crate) nice: Option<String>,
-
-    /// Read at most this many bytes per second (50M)
-    #[arg(long, value_name = "RATE", allow_negative_numbers = true)]
-    #[arg(help_heading = None::<&str>, hide_short_help = true)]
-    pub(crate) bwlimit: Option<String>,
+    #[command(flatten)]
+    pub(crate) pace: PaceArgs,
 
     /// Disk type: auto, ssd or hdd (hdd: one file at a time)
     #[arg(long, value_name = "KIND", value_parser = ["auto", "ssd", "hdd"])]
@@ -232,10 +213,8 @@ impl ScanSettingArgs {
         layer.flag(Key::OneFileSystem, self.one_file_system.as_ref());
         layer.flag(Key::Hash, self.hash.as_ref());
         layer.flag(Key::IgnoreCtime, self.ignore_ctime.as_ref());
-        layer.flag(Key::Nice, self.nice.as_ref());
-        layer.flag(Key::Bwlimit, self.bwlimit.as_ref());
         layer.flag(Key::Io, self.io.as_ref());
-        layer
+        layer.over(self.pace.settings())
     }
 }
 
@@ -248,9 +227,6 @@ Examples:
 pub(crate) struct ResumeArgs {
     #[command(flatten)]
     pub(crate) run: RunArgs,
-
-    #[command(flatten)]
-    pub(crate) limits: LimitArgs,
 }
 
 /// Retry paths that failed: all, or those with the given IDs
@@ -266,9 +242,6 @@ pub(crate) struct RetryArgs {
 
     #[command(flatten)]
     pub(crate) run: RunArgs,
-
-    #[command(flatten)]
-    pub(crate) limits: LimitArgs,
 }
 
 fn fault_id(text: &str) -> Result<FaultId, String> {

@@ -4,7 +4,6 @@ use clap::CommandFactory;
 use clap::error::ErrorKind;
 
 use super::help::{Length, commands_of_length, root_of_length};
-use super::report::ReportSort;
 use super::*;
 use crate::model::{Algorithm, FaultId, IoMode, ListingOptions, Mode, ScanOptions};
 use crate::report::Format;
@@ -291,7 +290,7 @@ fn familiar_short_forms_are_understood() {
         panic!("not a report");
     };
     assert_eq!(args.format.format(), Format::Json);
-    assert_eq!((args.limit, args.ext.len()), (Some(3), 1));
+    assert_eq!((args.limit, args.filter.ext.len()), (Some(3), 1));
     for line in [
         "status", "errors", "folders", "unique", "history", "audit", "find a", "diff a b",
     ] {
@@ -318,10 +317,10 @@ fn retry_and_report_read_their_values() {
     let Command::Report(args) = parse(line).unwrap().command else {
         panic!("not a report");
     };
-    assert_eq!(args.ext, ["jpg", "png", "gif"]);
+    assert_eq!(args.filter.ext, ["jpg", "png", "gif"]);
     assert!(args.null);
     assert_eq!((args.min_count, args.limit), (3, Some(9)));
-    assert_eq!(args.sort, ReportSort::Count);
+    assert_eq!(args.sort, crate::catalog::Order::Count);
 }
 
 #[test]

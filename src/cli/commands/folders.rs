@@ -5,15 +5,16 @@ use crate::cli::args::{FoldersArgs, excluded};
 use crate::cli::session::{Context, Output, header};
 use crate::cli::terminal::Exit;
 use crate::folders::{FolderScope, Similarity, Tuning};
-use crate::report::{FolderReport, Format, Layout, Style, text, write_folders};
+use crate::report::{FolderReport, Format, text, write_folders};
 
 pub(crate) fn run(context: &Context, mut args: FoldersArgs) -> anyhow::Result<Exit> {
     let percent = args.check()?;
+    let filter = args.filter;
     let scope = FolderScope {
-        min_size: args.min_size,
-        max_size: args.max_size,
-        extensions: args.ext,
-        exclude: args.exclude,
+        min_size: filter.min_size,
+        max_size: filter.max_size,
+        extensions: filter.ext,
+        exclude: filter.exclude,
         as_scanned: args.as_scanned,
     };
     let question = FolderQuestion {
@@ -23,11 +24,11 @@ pub(crate) fn run(context: &Context, mut args: FoldersArgs) -> anyhow::Result<Ex
         same_names: args.same_names,
         similarity: percent.map(|percent| Similarity {
             percent,
-            measure: args.by.into(),
+            measure: args.by,
             tuning: Tuning::default(),
         }),
         detail: args.detail,
-        limit: args.limit,
+        limit: args.answer.output.limit,
     };
     let catalog = context.catalog()?;
     let (header, answer) =
@@ -37,18 +38,7 @@ pub(crate) fn run(context: &Context, mut args: FoldersArgs) -> anyhow::Result<Ex
         scope,
         answer,
     };
-    let output = Output {
-        context,
-        layout: Layout {
-            format: args.format.format(),
-            style: Style {
-                exact_bytes: args.bytes,
-                ..Style::default()
-            },
-            limit: args.limit,
-        },
-        file: args.output.as_deref(),
-    };
+    let output = Output::new(context, &args.answer);
     let format = output.layout.format;
     output.write(|style, out| Ok(write_folders(&report, format, style, out)?))?;
     if format == Format::Csv {

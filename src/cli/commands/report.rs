@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::answers::{Groups, Skipped, place_ever};
 use crate::catalog::{GroupFilter, ReadOnly};
-use crate::cli::args::{ReportArgs, exclusion};
+use crate::cli::args::ReportArgs;
 use crate::cli::session::{Context, Output, header};
 use crate::cli::terminal::{Exit, exit};
 use crate::report::{Format, Header, Layout, Render, Style, renderer, text};
@@ -25,7 +25,7 @@ pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
     let below = below.map(|typed| place_ever(&catalog, typed));
     let below: Vec<_> = below.collect::<Result<_, _>>()?;
     for root in catalog.roots()? {
-        for notice in Notice::of_whole_paths(&args.exclude, &root.path) {
+        for notice in Notice::of_whole_paths(&args.filter.exclude, &root.path) {
             context.note(&notice.to_string());
         }
     }
@@ -73,16 +73,17 @@ fn filter(
     below: Vec<PathBuf>,
 ) -> anyhow::Result<GroupFilter> {
     let algorithm = catalog.algorithm()?;
+    let files = args.filter.filter()?;
     Ok(GroupFilter {
         min_count: args.min_count,
-        min_size: args.min_size,
-        max_size: args.max_size,
+        min_size: files.min_size,
+        max_size: files.max_size,
         empty: args.empty.then(|| algorithm.digest_of_nothing()),
         across: args.across,
         below,
-        extensions: args.ext.clone(),
-        exclude: exclusion(&args.exclude)?,
-        order: args.sort.into(),
+        extensions: files.extensions,
+        exclude: files.exclude,
+        order: args.sort,
         limit: args.limit,
         ..GroupFilter::default()
     })

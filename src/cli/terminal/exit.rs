@@ -8,7 +8,6 @@ use std::process::ExitCode;
 
 use super::output;
 use crate::platform::Allocator;
-use crate::report::text::human_size;
 use crate::settings::ConfigError;
 
 #[global_allocator]
@@ -77,18 +76,6 @@ impl Error for UsageError {}
 /// [`Exit::Failed`].
 pub(crate) fn usage(sentence: impl fmt::Display) -> anyhow::Error {
     UsageError(sentence.to_string()).into()
-}
-
-/// Refuses a `--max-size` below `--min-size`.
-pub(crate) fn check_sizes(min: Option<u64>, max: Option<u64>) -> anyhow::Result<()> {
-    match (min, max) {
-        (Some(min), Some(max)) if min > max => Err(usage(format_args!(
-            "invalid value '{}' for --max-size: expected at least --min-size, {}",
-            human_size(max),
-            human_size(min)
-        ))),
-        _ => Ok(()),
-    }
 }
 
 /// Prints why a command failed, and returns the exit code. A closed pipe is

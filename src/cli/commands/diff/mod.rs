@@ -1,20 +1,17 @@
 //! `dupescan diff A B`: lists the files of A that have no copy in B, and says
 //! whether A is safe to wipe.
 
+mod direction;
 mod words;
-
-use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::answers::{Diff, DiffSide, DiffVerdict, Place};
-use crate::catalog::DiffFile;
+use crate::answers::{Diff, DiffSide, Place};
 use crate::cli::args::DiffArgs;
-use crate::cli::session::header;
-use crate::cli::session::{Context, Output, Writing};
+use crate::cli::session::{Context, Output, Writing, header};
 use crate::cli::terminal::Exit;
-use crate::report::{Cell, Column, rfc3339};
-use words::Letters;
+use crate::report::{Column, rfc3339};
+use direction::Direction;
 
 const COLUMNS: &[Column] = &[
     Column::hidden("side"),
@@ -57,68 +54,6 @@ pub(crate) fn run(context: &Context, args: &DiffArgs) -> anyhow::Result<Exit> {
         };
         Ok((left, exit))
     })
-}
-
-/// The result of comparing one place with the other.
-struct Direction {
-    letters: Letters,
-    diff: Diff,
-    /// Whether to print exact bytes.
-    is_exact: bool,
-    /// Why files are only in the one place although they seem to have a copy.
-    why_only: BTreeMap<String, u64>,
-    why_unchecked: BTreeMap<String, u64>,
-}
-
-impl Direction {
-    fn new(diff: Diff, letters: Letters, is_exact: bool) -> Self {
-        Self {
-            letters,
-            diff,
-            is_exact,
-            why_only: BTreeMap::new(),
-            why_unchecked: BTreeMap::new(),
-        }
-    }
-
-    /// Compares, and writes a row for every file that is not in the other
-    /// place for certain.
-    fn write_rows(&mut self, answer: &mut Writing<'_, '_>) -> anyhow::Result<()> {
-        loop {
-            let files = self.diff.next_files()?;
-            if files.is_empty() {
-                return Ok(());
-            }
-            for (file, verdict) in files {
-                if let Some(row) = self.row(file, &verdict) {
-                    answer.row(&row)?;
-                }
-            }
-        }
-    }
-
-    fn row(&mut self, file: DiffFile, verdict: &DiffVerdict) -> Option<[Cell; 6]> {
-        let (status, reasons) = match verdict {
-            DiffVerdict::Duplicate => return None,
-            DiffVerdict::Only { .. } => {
-                let status = format!("only in {}", self.letters.ours);
-                (status, &mut self.why_only)
-            }
-            DiffVerdict::Unchecked(_) => ("unchecked".to_owned(), &mut self.why_unchecked),
-        };
-        let reason = self.letters.reason(verdict);
-        if let Some(reason) = &reason {
-            *reasons.entry(reason.clone()).or_default() += 1;
-        }
-        Some([
-            Cell::text(self.letters.ours.to_lowercase()),
-            Cell::text(status),
-            Cell::Size(file.state.size),
-            Cell::FileTime(file.state.mtime_ns),
-            Cell::Path(file.path),
-            reason.map_or(Cell::Nothing, Cell::text),
-        ])
-    }
 }
 
 #[derive(Serialize)]

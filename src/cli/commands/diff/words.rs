@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::Direction;
 use crate::answers::{DiffSide, DiffVerdict, FileCount, Now, Objection, WhyUnchecked};
 use crate::catalog::Unresolved;
 use crate::model::{AsOf, TOO_YOUNG, escape};
@@ -13,7 +12,7 @@ use crate::report::text::{counted, timestamp};
 #[derive(Clone, Copy)]
 pub(crate) struct Letters {
     pub(crate) ours: &'static str,
-    theirs: &'static str,
+    pub(crate) theirs: &'static str,
 }
 
 pub(crate) const FORWARD: Letters = Letters {
@@ -73,68 +72,8 @@ fn scanned_too_young() -> String {
     format!("scanned less than {span} s after its last change: scan again")
 }
 
-impl Direction {
-    /// Every reason against wiping our place.
-    pub(crate) fn objections(&self) -> Vec<String> {
-        let Letters { ours, theirs } = self.letters;
-        let diff = &self.diff;
-        let words = |count| words(count, self.is_exact);
-        let about_ours = diff.ours.objections.iter();
-        let about_ours = about_ours.map(|objection| sentence(objection, ours, theirs));
-        let about_theirs = diff.theirs.objections.iter();
-        let about_theirs = about_theirs.map(|objection| sentence(objection, theirs, ours));
-        let mut all: Vec<_> = about_ours.chain(about_theirs).collect();
-        if diff.is_partial {
-            let partial = "only some of the files were compared (size, extension or --exclude)";
-            all.push(partial.to_owned());
-        }
-        if diff.changed_folders > 0 {
-            let folders = counted(diff.changed_folders, "folder", "folders");
-            all.push(format!("{folders} in {ours} changed since the scan"));
-        }
-        if diff.only.files > 0 {
-            all.push(format!("{} not in {theirs}", words(diff.only)));
-        }
-        if diff.unchecked.files > 0 {
-            all.push(format!("{} unchecked", words(diff.unchecked)));
-        }
-        all
-    }
-
-    pub(crate) fn sentences(&self) -> Vec<String> {
-        let Letters { ours, theirs } = self.letters;
-        let diff = &self.diff;
-        let words = |count| words(count, self.is_exact);
-        let mut lines = vec![
-            as_of(&diff.ours, ours),
-            as_of(&diff.theirs, theirs),
-            format!("{} in {ours}:", words(diff.all())),
-            format!("    {} also in {theirs}", words(diff.duplicate)),
-            format!("    {} not in {theirs}", words(diff.only)),
-        ];
-        lines.extend(reasons(&self.why_only));
-        lines.push(format!("    {} unchecked", words(diff.unchecked)));
-        lines.extend(reasons(&self.why_unchecked));
-        if diff.empty > 0 {
-            let files = counted(diff.empty, "empty file", "empty files");
-            lines.push(format!("{files} skipped"));
-        }
-        if diff.is_safe() {
-            lines.push(format!(
-                "safe to wipe {ours}: every file has a copy in {theirs}, and nothing changed since \
-                 the scan"
-            ));
-        } else {
-            lines.push(format!("do not wipe {ours}:"));
-            let objections = self.objections();
-            lines.extend(objections.iter().map(|why| format!("    {why}")));
-        }
-        lines
-    }
-}
-
 /// Which scan a place reflects.
-fn as_of(side: &DiffSide, letter: &str) -> String {
+pub(crate) fn as_of(side: &DiffSide, letter: &str) -> String {
     let as_of = match side.as_of {
         Some(AsOf {
             scan,
@@ -147,7 +86,7 @@ fn as_of(side: &DiffSide, letter: &str) -> String {
 }
 
 /// An objection to the place called `this`.
-fn sentence(objection: &Objection, this: &str, other: &str) -> String {
+pub(crate) fn sentence(objection: &Objection, this: &str, other: &str) -> String {
     match objection {
         Objection::IsOther => format!("{other} is {this} itself"),
         Objection::ContainsOther => {
@@ -178,13 +117,13 @@ fn sentence(objection: &Objection, this: &str, other: &str) -> String {
     }
 }
 
-fn reasons(reasons: &BTreeMap<String, u64>) -> impl Iterator<Item = String> {
+pub(crate) fn reasons(reasons: &BTreeMap<String, u64>) -> impl Iterator<Item = String> {
     reasons.iter().map(|(reason, files)| {
         let files = counted(*files, "file", "files");
         format!("        {files}: {reason}")
     })
 }
 
-fn words(count: FileCount, is_exact: bool) -> String {
+pub(crate) fn words(count: FileCount, is_exact: bool) -> String {
     files_and_bytes(count.files, count.bytes, is_exact)
 }

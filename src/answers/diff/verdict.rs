@@ -1,0 +1,24 @@
+//! What a file of one place is, seen from the other.
+
+use crate::answers::now::Now;
+use crate::catalog::Unresolved;
+
+/// What one file is, seen from the other place.
+pub(crate) enum DiffVerdict {
+    Duplicate,
+    /// The other place does not have it.
+    Only {
+        /// The other place has it as another path into this one.
+        is_alias: bool,
+    },
+    Unchecked(WhyUnchecked),
+}
+
+/// Why it is not known whether the other place has a file.
+pub(crate) enum WhyUnchecked {
+    /// The file is not as it was scanned.
+    File(Now),
+    /// Its best copy is not.
+    ItsCopy(Now),
+    NotRead(Unresolved),
+}

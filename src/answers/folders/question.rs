@@ -1,0 +1,23 @@
+//! What is asked about folders.
+
+use std::path::PathBuf;
+
+use crate::folders::{FolderScope, Similarity};
+use crate::model::Globs;
+
+/// What is asked.
+pub(crate) struct FolderQuestion<'a> {
+    /// Folders that an answer must touch; none for all.
+    pub(crate) paths: &'a [PathBuf],
+    pub(crate) scope: &'a FolderScope,
+    /// The globs of the scope.
+    pub(crate) exclude: Globs,
+    /// Whether files must have the same names too.
+    pub(crate) same_names: bool,
+    /// How similar folders must be; identical ones are searched without it.
+    pub(crate) similarity: Option<Similarity>,
+    /// Whether the differences of each pair are listed.
+    pub(crate) detail: bool,
+    /// Groups or pairs at most.
+    pub(crate) limit: Option<u64>,
+}
