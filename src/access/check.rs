@@ -202,7 +202,7 @@ mod tests {
             digest: Algorithm::Sha256.digest_of_nothing(),
             algorithm: Algorithm::Sha256,
             size: 7,
-            verified: false,
+            byte_for_byte: false,
             copies,
         });
         let shown = |path: &Path| path.strip_prefix(root).unwrap().display().to_string();

@@ -90,7 +90,7 @@ impl Groups {
         let all = self.list.totals();
         let totals = match self.check {
             Some(_) => Totals {
-                undetermined: all.undetermined,
+                unchecked: all.unchecked,
                 ..self.shown
             },
             None => all,

@@ -353,7 +353,7 @@ impl Run {
 
     fn complete(self, bed: &Bed) -> ScanId {
         let totals = Totals {
-            undetermined: count_unchecked(&bed.reader().connection).unwrap(),
+            unchecked: count_unchecked(&bed.reader().connection).unwrap(),
             ..Totals::default()
         };
         let summary = Summary {

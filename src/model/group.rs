@@ -16,7 +16,7 @@ pub struct Group {
     /// The common size in bytes.
     pub size: u64,
     /// Whether all copies were compared byte for byte with each other.
-    pub verified: bool,
+    pub byte_for_byte: bool,
     /// The copies, sorted by the bytes of their paths.
     pub copies: Vec<CopyEntry>,
 }
@@ -121,7 +121,7 @@ pub struct Totals {
     /// Bytes that would be free if one copy of each group stayed.
     pub reclaimable: u64,
     /// Files that are neither known duplicates nor known unique.
-    pub undetermined: u64,
+    pub unchecked: u64,
 }
 
 /// Up to which scan an answer from the catalog holds.
@@ -152,7 +152,7 @@ mod tests {
             digest: Digest::from_bytes(&[1; 32]).unwrap(),
             algorithm: Algorithm::Sha256,
             size: 10,
-            verified: false,
+            byte_for_byte: false,
             copies: vec![copy.clone()],
         };
         assert_eq!(group.reclaimable(), 0);

@@ -72,7 +72,7 @@ pub fn unchecked_meaning(number: u64) -> &'static str {
 /// SHA-256`.
 pub fn comparison(group: &Group) -> String {
     let algorithm = match group.algorithm {
-        _ if group.verified => return BYTE_FOR_BYTE.to_owned(),
+        _ if group.byte_for_byte => return BYTE_FOR_BYTE.to_owned(),
         Algorithm::Sha256 => "SHA-256",
         Algorithm::Sha512 => "SHA-512",
         Algorithm::Sha3_256 => "SHA3-256",
@@ -83,7 +83,7 @@ pub fn comparison(group: &Group) -> String {
 
 /// The same as one word for programs: `byte-for-byte` or `sha256`.
 pub(crate) fn comparison_word(group: &Group) -> &'static str {
-    match group.verified {
+    match group.byte_for_byte {
         true => BYTE_FOR_BYTE,
         false => group.algorithm.name(),
     }

@@ -68,7 +68,7 @@ fn scan_row(row: &Row<'_>) -> rusqlite::Result<ScanRow> {
             groups: unsigned(groups),
             copies: count(20)?,
             reclaimable: count(21)?,
-            undetermined: count(22)?,
+            unchecked: count(22)?,
         }),
         None => None,
     };
@@ -152,7 +152,7 @@ pub(crate) fn set_totals(
             signed(totals.groups),
             signed(totals.copies),
             signed(totals.reclaimable),
-            signed(totals.undetermined)
+            signed(totals.unchecked)
         ],
     )?;
     Ok(())

@@ -117,7 +117,7 @@ impl WriterHandle {
             }
             transaction.execute(
                 "UPDATE catalog SET unsettled = ?1",
-                [found.totals.undetermined > 0],
+                [found.totals.unchecked > 0],
             )?;
             if let Some(first) = scans.iter().min() {
                 drop_moot_faults(transaction, *first)?;

@@ -146,7 +146,7 @@ fn scan_row(past: &PastScan) -> [Cell; 16] {
         count(totals.map(|totals| totals.copies)),
         totals.map_or(Cell::Nothing, |totals| Cell::Size(totals.reclaimable)),
         past.growth.map_or(Cell::Nothing, Cell::Growth),
-        count(totals.map(|totals| totals.undetermined)),
+        count(totals.map(|totals| totals.unchecked)),
         Cell::Path(past.path.clone()),
     ]
 }

@@ -141,7 +141,7 @@ impl TotalsJson {
             groups: totals.groups,
             copies: totals.copies,
             reclaimable: totals.reclaimable,
-            unchecked: totals.undetermined,
+            unchecked: totals.unchecked,
         }
     }
 }

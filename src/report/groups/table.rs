@@ -106,8 +106,8 @@ impl<W: Write> Table<W> {
             let (shown, all) = (grouped(self.shown), grouped(totals.groups));
             writeln!(self.out, "showing {shown} of {all} groups")?;
         }
-        if totals.undetermined > 0 {
-            writeln!(self.out, "{}", text::unchecked(totals.undetermined))?;
+        if totals.unchecked > 0 {
+            writeln!(self.out, "{}", text::unchecked(totals.unchecked))?;
         }
         Ok(())
     }
@@ -250,7 +250,7 @@ mod tests {
         let mut group = photos();
         group.size = 1023 * 1024 * 1024 + 900 * 1024;
         group.algorithm = crate::model::Algorithm::Sha3_256;
-        group.verified = false;
+        group.byte_for_byte = false;
         let copy = group.copies[0].clone();
         group.copies = vec![copy; 12_345];
         let report = rendered(PLAIN, &[group]);
@@ -296,7 +296,7 @@ mod tests {
             groups: 1234,
             copies: 5678,
             reclaimable: 99 << 30,
-            undetermined: 1,
+            unchecked: 1,
         };
         let mut unfinished = header();
         unfinished.unfinished = 1;

@@ -39,7 +39,7 @@ pub(crate) fn photos() -> Group {
         digest: Digest::from_bytes(&[0xa7; 32]).unwrap(),
         algorithm: Algorithm::Sha256,
         size: 25_270_682,
-        verified: true,
+        byte_for_byte: true,
         copies: vec![
             backup,
             copy("/home/ann/photos/2024/IMG_0001.CR2", "/home/ann"),
@@ -57,7 +57,7 @@ pub(crate) fn odd_group() -> Group {
         digest: Digest::from_bytes(&[0x0b; 32]).unwrap(),
         algorithm: Algorithm::Blake3,
         size: 9,
-        verified: false,
+        byte_for_byte: false,
         copies: vec![names, copy("/usb/\u{1b}[2J\u{9b}1m\u{202e}gpj.exe", "/usb")],
     }
 }
@@ -103,7 +103,7 @@ pub(crate) fn totals(groups: &[Group]) -> Totals {
         groups: groups.len() as u64,
         copies: groups.iter().map(|group| group.copies.len() as u64).sum(),
         reclaimable: groups.iter().map(Group::reclaimable).sum(),
-        undetermined: 0,
+        unchecked: 0,
     }
 }
 

@@ -124,8 +124,8 @@ fn duplicates(
     if totals.groups > 0 {
         writeln!(out, "  {}", setting.share(totals.reclaimable, scanned))?;
     }
-    if totals.undetermined > 0 {
-        writeln!(out, "{}", text::unchecked(totals.undetermined))?;
+    if totals.unchecked > 0 {
+        writeln!(out, "{}", text::unchecked(totals.unchecked))?;
     }
     if !summary.groups.is_empty() {
         let columns = [

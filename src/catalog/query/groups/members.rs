@@ -342,7 +342,7 @@ impl Context {
             digest: Digest::from_bytes(first.member.digest())?,
             algorithm: self.algorithm,
             size: unsigned(first.member.size),
-            verified: is_verified(names),
+            byte_for_byte: is_byte_for_byte(names),
             copies,
         })
     }
@@ -370,7 +370,7 @@ impl Context {
 }
 
 /// All members took part in one comparison, byte for byte.
-fn is_verified(names: &[Named]) -> bool {
+fn is_byte_for_byte(names: &[Named]) -> bool {
     let first = names.first().and_then(|name| name.member.compared);
     first.is_some() && names.iter().all(|name| name.member.compared == first)
 }

@@ -158,7 +158,7 @@ impl GroupList {
             let counted = count.run(readers, &mut ranking)?;
             let mut totals = counted.totals;
             if counted.has_unresolved {
-                totals.undetermined = count_unchecked(&readers.first().catalog.connection)?;
+                totals.unchecked = count_unchecked(&readers.first().catalog.connection)?;
             }
             Ok(totals)
         })?;

@@ -154,7 +154,7 @@ fn expected(names: &[Name], wanted: &Wanted) -> (Vec<Group>, Totals) {
         groups: groups.len() as u64,
         copies: groups.iter().map(|group| group.copies.len() as u64).sum(),
         reclaimable: groups.iter().map(Group::reclaimable).sum(),
-        undetermined: 0,
+        unchecked: 0,
     };
     let limit = wanted.limit.unwrap_or(u64::MAX);
     groups.truncate(usize::try_from(limit).unwrap());
@@ -177,7 +177,7 @@ fn group(digest: &[u8; 32], names: &[&Name]) -> Group {
         digest: Digest::from_bytes(digest).unwrap(),
         algorithm: Algorithm::Sha256,
         size: names[0].size(),
-        verified: compared.len() == 1 && !compared.contains(&None),
+        byte_for_byte: compared.len() == 1 && !compared.contains(&None),
         copies,
     }
 }
@@ -196,7 +196,7 @@ fn copy(mut names: Vec<&Name>) -> CopyEntry {
 }
 
 /// Files neither known to be duplicates nor known to be unique.
-fn undetermined(names: &[Name]) -> u64 {
+fn unchecked(names: &[Name]) -> u64 {
     let live: Vec<&Name> = names
         .iter()
         .filter(|name| !name.is_removed && name.size() > 0)
@@ -405,7 +405,7 @@ proptest! {
         store(&bed, &names, is_settled);
         let (groups, mut totals) = expected(&names, &wanted);
         if !is_settled {
-            totals.undetermined = undetermined(&names);
+            totals.unchecked = unchecked(&names);
         }
         let readers = Readers::of(bed.reader(), connections).unwrap();
         let mut list = GroupList::bounded(readers, wanted.filter(), bounds).unwrap();

@@ -142,7 +142,7 @@ fn a_limit_shortens_the_list_and_not_the_totals() {
             groups: 3,
             copies: 9,
             reclaimable: 100 + 120 + 30,
-            undetermined: 0,
+            unchecked: 0,
         }
     );
     let filter = GroupFilter {
@@ -223,7 +223,7 @@ fn only_what_was_compared_together_is_verified() {
         let bed = Bed::new();
         bed.scan("/r", files);
         let group = list(&bed, GroupFilter::default()).next_group().unwrap();
-        group.unwrap().verified
+        group.unwrap().byte_for_byte
     };
     assert!(verified(&[
         file("a", 10, 1).compared(7),
@@ -245,7 +245,7 @@ fn what_is_not_known_is_counted() {
         &[file("a", 10, 1).unread(), file("b", 10, 2).unread()],
     );
     bed.scan("/r", &[file("c", 11, 3).unread()]);
-    assert_eq!(list(&bed, GroupFilter::default()).totals().undetermined, 2);
+    assert_eq!(list(&bed, GroupFilter::default()).totals().unchecked, 2);
 }
 
 /// Stores a digest that begins like that of content 1.

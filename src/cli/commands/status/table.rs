@@ -171,8 +171,8 @@ fn push_totals(text: &mut String, status: &Status, exact: bool) {
             text,
             format_args!("As of scan {}: {}", scan.id, group_totals(&totals, exact)),
         );
-        if totals.undetermined > 0 {
-            push(text, format_args!("{}", unchecked(totals.undetermined)));
+        if totals.unchecked > 0 {
+            push(text, format_args!("{}", unchecked(totals.unchecked)));
         }
     }
 }
