@@ -73,14 +73,14 @@ pub struct MetricsConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProgressConfig {
     /// How it is shown.
-    pub form: ProgressForm,
+    pub format: ProgressFormat,
     /// Time between two lines or events; a bar moves ten times a second.
     pub interval: Duration,
 }
 
 /// How progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProgressForm {
+pub enum ProgressFormat {
     /// A bar on a terminal, nothing elsewhere.
     Auto,
     /// Lines that are redrawn, and cleared at the end.
@@ -254,18 +254,18 @@ fn metrics(settings: &Layer) -> Result<MetricsConfig, ConfigError> {
 }
 
 fn progress(settings: &Layer) -> Result<ProgressConfig, ConfigError> {
-    let forms = values::choice(&[
-        ("auto", ProgressForm::Auto),
-        ("bar", ProgressForm::Bar),
-        ("plain", ProgressForm::Plain),
-        ("json", ProgressForm::Json),
-        ("none", ProgressForm::None),
+    let formats = values::choice(&[
+        ("auto", ProgressFormat::Auto),
+        ("bar", ProgressFormat::Bar),
+        ("plain", ProgressFormat::Plain),
+        ("json", ProgressFormat::Json),
+        ("none", ProgressFormat::None),
     ]);
     let interval = values::duration(100 * MS..=HOUR);
     Ok(ProgressConfig {
-        form: settings
-            .get(Key::Progress, forms)?
-            .unwrap_or(ProgressForm::Auto),
+        format: settings
+            .get(Key::Progress, formats)?
+            .unwrap_or(ProgressFormat::Auto),
         interval: settings
             .get(Key::ProgressInterval, interval)?
             .unwrap_or(10 * SECOND),

@@ -250,7 +250,7 @@ fn a_whole_file_is_read() {
     assert_eq!(config.color, ColorWhen::Never);
     assert_eq!(config.metrics.file, Some("/run/dupescan.prom".into()));
     assert_eq!(config.metrics.interval, Duration::from_secs(60));
-    assert_eq!(config.progress.form, ProgressForm::Plain);
+    assert_eq!(config.progress.format, ProgressFormat::Plain);
     assert_eq!(config.progress.interval, Duration::from_secs(30));
     assert_eq!(config.limits.durability, Durability::Full);
     assert_eq!(config.limits.workers, 2);

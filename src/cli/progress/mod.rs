@@ -21,7 +21,7 @@ use crate::model::escape;
 use crate::pool::Shutdown;
 use crate::report::text::{counted, human_size, timestamp};
 use crate::scan::{Metrics, Notice};
-use crate::settings::{ProgressConfig, ProgressForm};
+use crate::settings::{ProgressConfig, ProgressFormat};
 use lines::lines;
 use screen::Screen;
 use view::Watch;
@@ -46,19 +46,19 @@ impl Shown {
     pub(crate) fn here(config: ProgressConfig, quiet: bool) -> Self {
         let term = std::env::var_os("TERM").filter(|term| !term.is_empty() && term != "dumb");
         Self::of(
-            config.form,
+            config.format,
             quiet,
             io::stderr().is_terminal() && term.is_some(),
         )
     }
 
-    fn of(form: ProgressForm, quiet: bool, can_draw: bool) -> Self {
-        match form {
-            ProgressForm::Auto if can_draw && !quiet => Self::Bar,
-            ProgressForm::Bar if can_draw => Self::Bar,
-            ProgressForm::Plain | ProgressForm::Bar => Self::Plain,
-            ProgressForm::Json => Self::Json,
-            ProgressForm::Auto | ProgressForm::None => Self::Nothing,
+    fn of(format: ProgressFormat, quiet: bool, can_draw: bool) -> Self {
+        match format {
+            ProgressFormat::Auto if can_draw && !quiet => Self::Bar,
+            ProgressFormat::Bar if can_draw => Self::Bar,
+            ProgressFormat::Plain | ProgressFormat::Bar => Self::Plain,
+            ProgressFormat::Json => Self::Json,
+            ProgressFormat::Auto | ProgressFormat::None => Self::Nothing,
         }
     }
 
@@ -206,8 +206,8 @@ mod tests {
 
     #[test]
     fn nothing_is_shown_off_a_terminal_unless_asked_for() {
-        use ProgressForm::{Auto, Bar, Json, None, Plain};
-        for (form, quiet, can_draw, shown) in [
+        use ProgressFormat::{Auto, Bar, Json, None, Plain};
+        for (format, quiet, can_draw, shown) in [
             (Auto, false, true, Shown::Bar),
             (Auto, true, true, Shown::Nothing),
             (Auto, false, false, Shown::Nothing),
@@ -217,7 +217,7 @@ mod tests {
             (Json, true, false, Shown::Json),
             (None, false, true, Shown::Nothing),
         ] {
-            assert_eq!(Shown::of(form, quiet, can_draw), shown, "{form:?}");
+            assert_eq!(Shown::of(format, quiet, can_draw), shown, "{format:?}");
         }
     }
 }
