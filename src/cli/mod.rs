@@ -45,7 +45,7 @@ fn configure(global: &args::GlobalArgs, command: &Command) -> Result<Config, Con
     Config::load(
         command.settings().over(global.settings()),
         global.config.as_deref(),
-        |name| std::env::var_os(name),
+        std::env::vars_os(),
         &Places::of_platform(),
     )
 }

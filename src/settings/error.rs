@@ -4,7 +4,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::keys::Key;
+use super::keys::{CONFIG_VARIABLE, Key};
 
 /// A setting, or the file of settings, that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +30,15 @@ pub enum ConfigError {
         key: String,
         /// The file it is in.
         file: PathBuf,
+    },
+    /// A variable that starts like those of settings, but is none.
+    #[error(
+        "unknown environment variable '{name}': expected {CONFIG_VARIABLE}, {}",
+        known_variables()
+    )]
+    UnknownVariable {
+        /// Its name.
+        name: String,
     },
     /// A file that is not TOML.
     #[error("{} is not valid TOML: line {line}: {message}", file.display())]
@@ -61,5 +70,10 @@ pub enum ConfigError {
 
 fn known_keys() -> String {
     let names: Vec<_> = Key::ALL.iter().map(|key| key.name()).collect();
+    names.join(", ")
+}
+
+fn known_variables() -> String {
+    let names: Vec<_> = Key::ALL.iter().map(|key| key.variable()).collect();
     names.join(", ")
 }

@@ -3,6 +3,9 @@
 
 use std::fmt;
 
+/// The variable that names the configuration file; not a setting of its own.
+pub(crate) const CONFIG_VARIABLE: &str = "DUPESCAN_CONFIG";
+
 macro_rules! keys {
     ($($(#[$doc:meta])* $key:ident = $name:literal,)*) => {
         /// One setting that the file, the environment and the flags can give.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use super::environment::Environment;
 use super::error::ConfigError;
 use super::keys::Key;
 
@@ -50,12 +51,12 @@ impl Layer {
         Ok(layer)
     }
 
-    /// The settings in the environment; an empty variable counts as unset.
-    pub(crate) fn from_environment(variable: impl Fn(&str) -> Option<OsString>) -> Self {
+    /// The settings in the environment.
+    pub(crate) fn from_environment(environment: &Environment) -> Self {
         let mut layer = Self::default();
         for &key in Key::ALL {
-            if let Some(text) = variable(&key.variable()).filter(|text| !text.is_empty()) {
-                layer.set(key, Value::One(text), Source::Environment);
+            if let Some(text) = environment.get(&key.variable()) {
+                layer.set(key, Value::One(text.to_owned()), Source::Environment);
             }
         }
         layer

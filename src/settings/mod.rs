@@ -6,6 +6,7 @@
 //! values are read. A setting is spelled the same everywhere: `min_size` in the
 //! file, `DUPESCAN_MIN_SIZE` in the environment, `--min-size` as a flag.
 
+mod environment;
 mod error;
 mod keys;
 mod layers;
@@ -18,15 +19,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, io};
 
+use environment::Environment;
 pub use error::ConfigError;
+use keys::CONFIG_VARIABLE;
 pub use keys::Key;
 pub use layers::Layer;
 use tracing::Level;
 
 use crate::model::{Algorithm, Durability, IoMode, Limits, ListingOptions, ScanOptions};
-
-/// The variable that names the configuration file; not a setting of its own.
-const CONFIG_VARIABLE: &str = "DUPESCAN_CONFIG";
 
 /// All settings, validated.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -137,16 +137,16 @@ impl Places {
 impl Config {
     /// Merges defaults < file < environment < `flags` and validates the result.
     ///
-    /// `file` is the one that a flag named; `variable` looks up an environment
-    /// variable.
+    /// `file` is the one that a flag named; `variables` is the environment.
     pub fn load(
         flags: Layer,
         file: Option<&Path>,
-        variable: impl Fn(&str) -> Option<OsString>,
+        variables: impl IntoIterator<Item = (OsString, OsString)>,
         places: &Places,
     ) -> Result<Self, ConfigError> {
-        let file = read_file(file, &variable, places)?;
-        let environment = Layer::from_environment(variable);
+        let environment = Environment::new(variables)?;
+        let file = read_file(file, &environment, places)?;
+        let environment = Layer::from_environment(&environment);
         Self::validate(&flags.over(environment.over(file)), places)
     }
 
@@ -179,13 +179,12 @@ impl Config {
 /// be missing.
 fn read_file(
     flag: Option<&Path>,
-    variable: impl Fn(&str) -> Option<OsString>,
+    environment: &Environment,
     places: &Places,
 ) -> Result<Layer, ConfigError> {
-    let from_variable = || variable(CONFIG_VARIABLE).filter(|path| !path.is_empty());
     let (file, origin) = if let Some(path) = flag {
         (path.to_owned(), Some("--config".to_owned()))
-    } else if let Some(path) = from_variable() {
+    } else if let Some(path) = environment.get(CONFIG_VARIABLE) {
         let origin = format!("environment variable {CONFIG_VARIABLE}");
         (path.into(), Some(origin))
     } else if let Some(path) = &places.config {

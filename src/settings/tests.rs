@@ -6,7 +6,7 @@ use super::*;
 #[derive(Default)]
 struct Sources {
     file: Option<&'static str>,
-    environment: Vec<(String, &'static str)>,
+    environment: Vec<(OsString, OsString)>,
     flags: Layer,
 }
 
@@ -16,8 +16,12 @@ impl Sources {
         self
     }
 
-    fn variable(mut self, key: Key, text: &'static str) -> Self {
-        self.environment.push((key.variable(), text));
+    fn variable(self, key: Key, text: &'static str) -> Self {
+        self.named_variable(&key.variable(), text)
+    }
+
+    fn named_variable(mut self, name: &str, text: &str) -> Self {
+        self.environment.push((name.into(), text.into()));
         self
     }
 
@@ -35,7 +39,7 @@ impl Sources {
         if let (Some(text), Some(path)) = (self.file, &places.config) {
             fs::write(path, text).unwrap();
         }
-        Config::load(self.flags, None, lookup(&self.environment), &places)
+        Config::load(self.flags, None, self.environment, &places)
     }
 
     /// The error's text, without the test's own folder.
@@ -53,13 +57,6 @@ impl Sources {
 
 fn sources() -> Sources {
     Sources::default()
-}
-
-fn lookup(environment: &[(String, &'static str)]) -> impl Fn(&str) -> Option<OsString> {
-    move |name| {
-        let (_, text) = environment.iter().find(|(known, _)| known == name)?;
-        Some(text.into())
-    }
 }
 
 /// Every limit: its key, two good values, a bad one, and how to read it back.
@@ -333,6 +330,30 @@ fn unknown_keys_are_named_with_those_that_exist() {
 }
 
 #[test]
+fn unknown_variables_are_named_with_those_that_exist() {
+    let text = sources().named_variable("DUPESCAN_WORKERS", "2").error();
+    assert!(
+        text.starts_with(
+            "unknown environment variable 'DUPESCAN_WORKERS': expected DUPESCAN_CONFIG, \
+             DUPESCAN_DB, DUPESCAN_LOG_LEVEL, "
+        ),
+        "{text}"
+    );
+    assert!(text.contains(", DUPESCAN_THREADS, "), "{text}");
+    for (name, text) in [
+        ("DUPESCAN_WORKERS", ""),
+        ("DUPESCAN_TEST_ANYTHING", "1"),
+        ("DUPESCANNER", "1"),
+        ("WORKERS", "1"),
+    ] {
+        assert!(
+            sources().named_variable(name, text).load().is_ok(),
+            "{name}"
+        );
+    }
+}
+
+#[test]
 fn what_is_not_toml_is_one_line_with_its_number() {
     let text = sources().file("threads = 2\nhash = sha256\n").error();
     assert!(
@@ -358,28 +379,28 @@ fn values_of_the_wrong_kind_are_refused() {
 #[test]
 fn a_value_that_is_not_utf8_is_refused() {
     use std::os::unix::ffi::OsStringExt;
-    let variable =
-        |name: &str| (name == "DUPESCAN_HASH").then(|| OsString::from_vec(b"sha\xff".to_vec()));
+    let hash = OsString::from_vec(b"sha\xff".to_vec());
     let places = Places {
         config: None,
         db: Some("/data/catalog.db".into()),
     };
-    let error = Config::load(Layer::default(), None, variable, &places).unwrap_err();
+    let error = Config::load(
+        Layer::default(),
+        None,
+        [("DUPESCAN_HASH".into(), hash)],
+        &places,
+    )
+    .unwrap_err();
     assert!(error.to_string().ends_with("expected text in UTF-8"));
 }
 
 #[test]
 fn a_file_that_was_asked_for_must_be_there() {
     let load = |flag: Option<&Path>, variable: &'static str| {
-        let environment = [("DUPESCAN_CONFIG".to_owned(), variable)];
-        Config::load(
-            Layer::default(),
-            flag,
-            lookup(&environment),
-            &Places::default(),
-        )
-        .unwrap_err()
-        .to_string()
+        let environment = [("DUPESCAN_CONFIG".into(), variable.into())];
+        Config::load(Layer::default(), flag, environment, &Places::default())
+            .unwrap_err()
+            .to_string()
     };
     assert_eq!(
         load(Some(Path::new("/no/such.toml")), ""),
@@ -396,11 +417,11 @@ fn the_flag_for_the_file_beats_its_variable() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("flag.toml");
     fs::write(&file, "db = \"/from/flag.db\"").unwrap();
-    let environment = [("DUPESCAN_CONFIG".to_owned(), "/no/such.toml")];
+    let environment = [("DUPESCAN_CONFIG".into(), "/no/such.toml".into())];
     let config = Config::load(
         Layer::default(),
         Some(&file),
-        lookup(&environment),
+        environment,
         &Places::default(),
     );
     assert_eq!(config.unwrap().db, Path::new("/from/flag.db"));
@@ -408,6 +429,6 @@ fn the_flag_for_the_file_beats_its_variable() {
 
 #[test]
 fn without_a_home_the_catalog_must_be_named() {
-    let error = Config::load(Layer::default(), None, |_| None, &Places::default()).unwrap_err();
+    let error = Config::load(Layer::default(), None, [], &Places::default()).unwrap_err();
     assert!(error.to_string().contains("--db"), "{error}");
 }

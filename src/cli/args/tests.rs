@@ -20,7 +20,7 @@ fn config(line: &str) -> Config {
         config: None,
         db: Some("/data/catalog.db".into()),
     };
-    Config::load(flags, None, |_| None, &places).unwrap()
+    Config::load(flags, None, [], &places).unwrap()
 }
 
 fn all_commands(command: &clap::Command) -> Vec<clap::Command> {

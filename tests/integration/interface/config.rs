@@ -1,5 +1,5 @@
 //! Settings from file, environment and flags: who wins, and what is said about
-//! a bad value. `src/config/tests.rs` goes through all settings; here the real
+//! a bad value. `src/settings/tests.rs` goes through all settings; here the real
 //! binary is asked.
 
 use crate::env::TestEnv;
@@ -250,6 +250,13 @@ fn bad_values_in_the_environment_and_the_file_name_their_origin() {
     let expected = "invalid value 'none' for environment variable DUPESCAN_THREADS: expected a \
                     whole number from 1 to 256";
     assert_eq!(message, expected);
+    let mut command = env.command(["scan", "tree"]);
+    command.env("DUPESCAN_WORKERS", "2");
+    let message = env.finish(command).refused(2);
+    assert!(
+        message.starts_with("unknown environment variable 'DUPESCAN_WORKERS': expected DUPESCAN_"),
+        "{message}"
+    );
     let file = "home/config/dupescan/config.toml";
     for (text, words) in [
         ("threads = 0\n", "'0' for key threads in"),
