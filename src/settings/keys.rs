@@ -78,7 +78,7 @@ keys! {
     /// Worker threads.
     Threads = "threads",
     /// Queued work items per thread.
-    QueuePerWorker = "queue_per_worker",
+    QueuePerThread = "queue_per_thread",
     /// File rows in one transaction.
     BatchRows = "batch_rows",
     /// Longest time before a row is committed.

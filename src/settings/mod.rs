@@ -281,7 +281,7 @@ fn limits(settings: &Layer) -> Result<Limits, ConfigError> {
     Ok(Limits {
         workers: workers.unwrap_or(default.workers),
         reserve: workers.map_or(default.reserve, |_| 0),
-        queue_per_worker: count(Key::QueuePerWorker, 1..=1_000)?
+        queue_per_worker: count(Key::QueuePerThread, 1..=1_000)?
             .unwrap_or(default.queue_per_worker),
         batch_rows: count(Key::BatchRows, 1..=1_000_000)?.unwrap_or(default.batch_rows),
         batch_time: time(Key::BatchTime, MS..=MINUTE)?.unwrap_or(default.batch_time),

@@ -64,7 +64,7 @@ type LimitCase = (Key, [&'static str; 2], &'static str, fn(&Limits) -> String);
 
 const LIMITS: [LimitCase; 10] = [
     (Key::Threads, ["3", "4"], "0", |l| l.workers.to_string()),
-    (Key::QueuePerWorker, ["20", "30"], "0", |l| {
+    (Key::QueuePerThread, ["20", "30"], "0", |l| {
         l.queue_per_worker.to_string()
     }),
     (Key::BatchRows, ["7", "8"], "0", |l| {

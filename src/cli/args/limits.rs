@@ -37,7 +37,7 @@ macro_rules! tuning_options {
 
 tuning_options! {
     /// Queued work items per thread, 1 to 1000 [default: 64]
-    queue_per_worker: "N" => QueuePerWorker,
+    queue_per_thread: "N" => QueuePerThread,
 
     /// Rows written to the catalog at once, 1 to 1000000 [default: 5000]
     batch_rows: "N" => BatchRows,

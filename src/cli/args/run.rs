@@ -22,7 +22,8 @@ pub(crate) struct RunArgs {
         value_name = "TIME",
         allow_negative_numbers = true,
         hide_short_help = true,
-        hide_long_help = true
+        hide_long_help = true,
+        help_heading = None::<&str>
     )]
     pub(crate) progress_interval: Option<String>,
 
@@ -37,12 +38,14 @@ pub(crate) struct RunArgs {
         value_name = "TIME",
         allow_negative_numbers = true,
         hide_short_help = true,
-        hide_long_help = true
+        hide_long_help = true,
+        help_heading = None::<&str>
     )]
     pub(crate) metrics_interval: Option<String>,
 
     /// What a power failure may lose: normal: the last seconds; full: nothing [default: normal]
-    #[arg(long, value_name = "LEVEL", value_parser = ["normal", "full"], hide_short_help = true, hide_long_help = true)]
+    #[arg(long, value_name = "LEVEL", value_parser = ["normal", "full"])]
+    #[arg(hide_short_help = true, hide_long_help = true, help_heading = None::<&str>)]
     pub(crate) durability: Option<String>,
 
     #[command(flatten)]

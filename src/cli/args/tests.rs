@@ -38,7 +38,7 @@ fn defaults_of_limits_are_those_in_the_help() {
     let command = Cli::command();
     let scan = command.find_subcommand("scan").unwrap();
     for (option, default) in [
-        ("queue_per_worker", limits.queue_per_worker.to_string()),
+        ("queue_per_thread", limits.queue_per_worker.to_string()),
         ("batch_rows", limits.batch_rows.to_string()),
         ("batch_time", format!("{}ms", limits.batch_time.as_millis())),
         (
@@ -131,9 +131,20 @@ fn help_states_the_exit_codes_and_only_the_longest_has_tuning_options() {
         let all = helps(length, 80);
         let scan = &all.iter().find(|(name, _)| name == "scan").unwrap().1;
         assert!(scan.contains("--threads"), "{scan}");
-        for option in ["--backoff", "--batch-rows", "--queue-per-worker", "--db"] {
+        for option in ["--backoff", "--batch-rows", "--queue-per-thread", "--db"] {
             assert_eq!(scan.contains(option), has_tuning, "{option}: {scan}");
         }
+    }
+}
+
+#[test]
+fn how_a_scan_runs_is_not_listed_under_what_to_scan() {
+    let command = Cli::command();
+    let scan = command.find_subcommand("scan").unwrap();
+    for option in ["progress_interval", "metrics_interval", "durability"] {
+        let mut all = scan.get_arguments();
+        let argument = all.find(|argument| argument.get_id() == option).unwrap();
+        assert_eq!(argument.get_help_heading(), None, "{option}");
     }
 }
 
@@ -285,6 +296,12 @@ fn familiar_short_forms_are_understood() {
     assert_eq!(all.scan.listing.exclude, ["b"]);
     assert_eq!(all.limits.workers, 3);
     assert_eq!(config("scan a --workers 5").limits.workers, 5);
+    assert_eq!(
+        config("scan a --queue-per-worker 5")
+            .limits
+            .queue_per_worker,
+        5
+    );
     assert!(config("scan a --follow").scan.listing.follow_links);
     let Command::Report(args) = parse("report --json -n 3 -e jpg -E x").unwrap().command else {
         panic!("not a report");

@@ -25,8 +25,8 @@ struct ProgressJson {
     counters: BTreeMap<&'static str, u64>,
     bytes_read: u64,
     bytes_per_second: u64,
-    workers: u64,
-    workers_active: u64,
+    threads: u64,
+    threads_active: u64,
     #[serde(flatten)]
     path: PathJson,
 }
@@ -79,8 +79,8 @@ pub(crate) fn progress(view: &View, is_end: bool) -> String {
         counters: counters.map(|one| (one.json, one.value)).collect(),
         bytes_read: now.bytes_read,
         bytes_per_second: view.bytes_per_second,
-        workers: now.workers,
-        workers_active: now.active,
+        threads: now.workers,
+        threads_active: now.active,
         path: PathJson::new(&view.path),
     })
 }

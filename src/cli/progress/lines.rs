@@ -2,6 +2,7 @@
 //! whole run, and one with the path being read. Pure; each line fits the width
 //! and drops what matters least if there is no room.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style as Paint};
@@ -23,8 +24,8 @@ const BAR: std::ops::RangeInclusive<usize> = 8..=30;
 /// Columns between two parts.
 const GAP: usize = 2;
 
-/// A piece of a line. If there is no room, the pieces with the highest rank are
-/// dropped first; those of rank 0 stay.
+/// A piece of a line. Pieces of rank 0 stay; the others are shown as long as
+/// there is room, those of the lowest rank first.
 struct Part {
     rank: u8,
     text: String,
@@ -83,12 +84,15 @@ fn stage_line(view: &View, stage: Stage, room: usize, color: bool) -> String {
     };
     let mut parts = vec![part(0, if is_over { PLAIN } else { STRONG }, name)];
     let share = share(now, stage);
+    let bar = share.filter(|_| stage == now.stage);
+    // The percentage says the same in less room.
+    let amounts = if bar.is_some() { 3 } else { 0 };
     match stage {
         Stage::List => parts.extend(found(view)),
         Stage::Probe => {
             let (done, total) = share.unwrap_or_default();
             let files = format!("{} of {} candidates", grouped(done), grouped(total));
-            parts.push(part(0, PLAIN, files));
+            parts.push(part(amounts, PLAIN, files));
         }
         Stage::Hash if now.is_audit && share.is_none() => {
             parts.push(part(0, PLAIN, "looking up what to read"));
@@ -96,22 +100,21 @@ fn stage_line(view: &View, stage: Stage, room: usize, color: bool) -> String {
         Stage::Hash => {
             let (done, total) = share.unwrap_or_default();
             let bytes = format!("{} of {}", human_size(done), human_size(total));
-            parts.push(part(0, PLAIN, bytes));
+            parts.push(part(amounts, PLAIN, bytes));
         }
         Stage::Settle => {}
     }
-    let bar = share.filter(|_| stage == now.stage);
     if let Some(share) = bar {
-        parts.push(part(3, PLAIN, format!("{:>2} %", percent(share))));
+        parts.push(part(0, PLAIN, format!("{:>2} %", percent(share))));
     }
     if stage == Stage::Hash && bar.is_some() {
         let speed = format!("{}/s", human_size(view.bytes_per_second));
-        parts.push(part(2, PLAIN, speed));
+        parts.push(part(1, PLAIN, speed));
     }
     if stage == now.stage
         && let Some(eta) = view.eta
     {
-        parts.push(part(1, STRONG, format!("ETA {}", clock(eta))));
+        parts.push(part(2, STRONG, format!("ETA {}", clock(eta))));
     }
     joined(parts, bar, room, color)
 }
@@ -121,15 +124,15 @@ fn found(view: &View) -> Vec<Part> {
     let now = &view.now;
     let folders = counted(now.folders_listed, "folder", "folders");
     let files = counted(now.files_seen, "file", "files");
-    let mut parts = vec![part(0, PLAIN, format!("{folders}, {files}"))];
+    let mut parts = vec![part(1, PLAIN, folders), part(0, PLAIN, files)];
     if now.files_unchanged > 0 {
         let unchanged = format!("{} unchanged", grouped(now.files_unchanged));
-        parts.push(part(1, PLAIN, unchanged));
+        parts.push(part(2, PLAIN, unchanged));
     }
     // A first scan reads while it lists.
     if now.stage == Stage::List && now.bytes_read > 0 {
         let read = format!("{} read", human_size(now.bytes_read));
-        parts.push(part(2, PLAIN, read));
+        parts.push(part(3, PLAIN, read));
     }
     parts
 }
@@ -176,13 +179,8 @@ pub(crate) fn audited(view: &View) -> String {
 }
 
 /// The parts that have room, the bar after the first of them.
-fn joined(mut parts: Vec<Part>, bar: Option<(u64, u64)>, room: usize, color: bool) -> String {
-    while width_of(&parts) > room
-        && let Some(rank) = parts.iter().map(|part| part.rank).max()
-        && rank > 0
-    {
-        parts.retain(|part| part.rank != rank);
-    }
+fn joined(parts: Vec<Part>, bar: Option<(u64, u64)>, room: usize, color: bool) -> String {
+    let parts = those_with_room(parts, room);
     if width_of(&parts) > room {
         let texts: Vec<_> = parts.iter().map(|part| part.text.as_str()).collect();
         return shorten_middle(&texts.join("  "), room);
@@ -200,9 +198,24 @@ fn joined(mut parts: Vec<Part>, bar: Option<(u64, u64)>, room: usize, color: boo
     pieces.join("  ")
 }
 
-fn width_of(parts: &[Part]) -> usize {
-    let texts: usize = parts.iter().map(|part| part.text.width()).sum();
-    texts + GAP * parts.len().saturating_sub(1)
+/// Drops the pieces that do not fit beside those of a lower rank.
+fn those_with_room(mut parts: Vec<Part>, room: usize) -> Vec<Part> {
+    let ranks: BTreeSet<u8> = parts.iter().map(|part| part.rank).collect();
+    let mut shown = BTreeSet::from([0]);
+    for rank in ranks {
+        shown.insert(rank);
+        let chosen = parts.iter().filter(|part| shown.contains(&part.rank));
+        if rank > 0 && width_of(chosen) > room {
+            shown.remove(&rank);
+        }
+    }
+    parts.retain(|part| shown.contains(&part.rank));
+    parts
+}
+
+fn width_of<'a>(parts: impl IntoIterator<Item = &'a Part>) -> usize {
+    let widths = parts.into_iter().map(|part| part.text.width() + GAP);
+    widths.sum::<usize>().saturating_sub(GAP)
 }
 
 fn drawn((done, total): (u64, u64), width: usize, color: bool) -> String {
@@ -246,7 +259,7 @@ mod tests {
     #[test]
     fn a_wide_terminal_shows_everything() {
         insta::assert_snapshot!(text(&reading(), 120), @"
-        Listed   1,234 folders, 56,789 files  50,000 unchanged
+        Listed   1,234 folders  56,789 files  50,000 unchanged
         Probed   3,000 of 3,000 candidates
         Reading  ━━━━━━━───────────────────────  3.0 GiB of 12.0 GiB  25 %  112.0 MiB/s  ETA 2:15
         1:23  3 of 4 threads busy  3 errors  at least 1.0 GiB reclaimable so far
@@ -257,18 +270,30 @@ mod tests {
     #[test]
     fn a_narrow_terminal_shows_what_matters() {
         insta::assert_snapshot!(text(&reading(), 40), @"
-        Listed   1,234 folders, 56,789 files
+        Listed   1,234 folders  56,789 files
         Probed   3,000 of 3,000 candidates
-        Reading  3.0 GiB of 12.0 GiB  ETA 2:15
-        1:23  3 errors
+        Reading  25 %  112.0 MiB/s  ETA 2:15
+        1:23  3 of 4 threads busy  3 errors
         /home/you/Pictures/…ay/raw/IMG_0001.CR2
+        ");
+    }
+
+    #[test]
+    fn the_narrowest_terminals_keep_stage_share_and_speed() {
+        let mut view = reading();
+        (view.now.folders_listed, view.now.files_seen) = (66_667, 10_000_000);
+        view.now.candidates = 0;
+        let text_of = |view: &View| lines(view, 28, false)[..2].join("\n");
+        insta::assert_snapshot!(text_of(&view), @"
+        Listed   10,000,000 files
+        Reading  25 %  112.0 MiB/s
         ");
     }
 
     #[test]
     fn a_first_scan_reads_while_it_lists() {
         insta::assert_snapshot!(text(&in_stage(Stage::List), 80), @"
-        Listing  1,234 folders, 56,789 files  50,000 unchanged  3.0 GiB read
+        Listing  1,234 folders  56,789 files  50,000 unchanged  3.0 GiB read
         Probing  750 of 3,000 candidates
         1:23  3 of 4 threads busy  3 errors  at least 1.0 GiB reclaimable so far
         /home/you/Pictures/2024/Norway/raw/IMG_0001.CR2
@@ -283,7 +308,7 @@ mod tests {
         /home/you/Pictures/2024/Norway/raw/IMG_0001.CR2
         ");
         insta::assert_snapshot!(text(&auditing(), 40), @"
-        Auditing  3.0 GiB of 12.0 GiB  ETA 2:15
+        Auditing  25 %  112.0 MiB/s  ETA 2:15
         1:23  1,200 of 4,800 files  1 corrupted
         /home/you/Pictures/…ay/raw/IMG_0001.CR2
         ");

@@ -35,14 +35,14 @@ const PAIR_COLUMNS: [&str; 21] = [
     "left_files",
     "left_only_files",
     "left_only_bytes",
-    "left_unchecked",
+    "left_unchecked_files",
     "right",
     "right_b64",
     "right_contained",
     "right_files",
     "right_only_files",
     "right_only_bytes",
-    "right_unchecked",
+    "right_unchecked_files",
     "as_of_scan",
 ];
 

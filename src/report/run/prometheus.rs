@@ -28,9 +28,9 @@ fn singles(now: &MetricsSnapshot, running: bool) -> [(&'static str, &'static str
     [
         ("running", "1 while the command runs, 0 once it has ended.", is_running),
         ("elapsed_seconds", "Time since the command started.", elapsed),
-        ("workers", "Worker threads.", count(now.workers)),
-        ("workers_active", "Worker threads that are busy right now.", count(now.active)),
-        ("worker_utilisation_ratio", "Busy time of all workers over workers times elapsed time.", now.utilisation),
+        ("threads", "Threads that list and read files.", count(now.workers)),
+        ("threads_active", "Threads that are busy right now.", count(now.active)),
+        ("thread_utilisation_ratio", "Busy time of all threads over threads times elapsed time.", now.utilisation),
         ("queue_items", "Work items waiting in the queue.", count(waiting(now))),
         ("queue_peak_items", "Longest queue so far.", count(now.queue_peak)),
         ("items_queued_total", "Work items queued.", count(now.queued)),

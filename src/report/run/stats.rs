@@ -24,7 +24,7 @@ struct Stats {
     query_seconds: f64,
     writer_seconds: f64,
     writer_utilisation: f64,
-    worker_utilisation: f64,
+    thread_utilisation: f64,
 }
 
 #[derive(Debug, Serialize)]
@@ -79,7 +79,7 @@ impl Stats {
             query_seconds: timing.queries.as_secs_f64(),
             writer_seconds: timing.writer.as_secs_f64(),
             writer_utilisation: share(timing.writer, *elapsed),
-            worker_utilisation: metrics.utilisation,
+            thread_utilisation: metrics.utilisation,
         }
     }
 
@@ -107,7 +107,7 @@ impl Stats {
             self.writer_seconds,
             self.writer_utilisation * 100.0,
             self.query_seconds,
-            self.worker_utilisation * 100.0
+            self.thread_utilisation * 100.0
         )
     }
 }

@@ -59,7 +59,7 @@ pub(crate) fn scan_end(scan: &ScanRow, elapsed: Duration, error: Option<&ScanErr
         bytes = counters.bytes,
         added = counters.added,
         changed = counters.changed,
-        removed = counters.removed,
+        deleted = counters.removed,
         hashed = counters.hashed,
         bytes_read = counters.bytes_read,
         failed = counters.faults,

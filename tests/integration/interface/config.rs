@@ -157,8 +157,8 @@ fn a_bad_value_is_one_line_naming_value_origin_and_what_is_allowed() {
             "'fast' for --bwlimit: expected bytes per second",
         ),
         (
-            "scan tree --queue-per-worker 0",
-            "'0' for --queue-per-worker: expected",
+            "scan tree --queue-per-thread 0",
+            "'0' for --queue-per-thread: expected",
         ),
         ("scan tree --batch-rows 0", "'0' for --batch-rows: expected"),
         (

@@ -428,7 +428,7 @@ fn deep_trees_and_many_files_are_found_whole() {
             format!("content {}", number / 2),
         );
     }
-    env.run("scan tree --threads 4 --queue-per-worker 1").ok();
+    env.run("scan tree --threads 4 --queue-per-thread 1").ok();
     let groups = env.groups();
     assert_eq!(groups.len(), 1_501);
     assert_eq!(groups, oracle::groups(&env.path(""), &["tree"]));

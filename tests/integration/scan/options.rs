@@ -161,7 +161,7 @@ fn the_number_of_workers_does_not_change_the_answer() {
     for workers in [1, 2, 64] {
         env.use_db(&format!("data/{workers}.db"));
         env.run(&format!(
-            "scan tree --threads {workers} --queue-per-worker 1 --batch-rows 3"
+            "scan tree --threads {workers} --queue-per-thread 1 --batch-rows 3"
         ))
         .ok();
         assert_eq!(env.groups(), truth, "{workers} workers");

@@ -215,7 +215,7 @@ fn round() -> impl Strategy<Value = Round> {
         "",
         "",
         "--threads 1",
-        "--threads 7 --queue-per-worker 1",
+        "--threads 7 --queue-per-thread 1",
         "--batch-rows 1",
         "--hash blake3",
         "--hash sha256",
