@@ -273,7 +273,7 @@ pub(crate) const CONTENDERS: &[Contender] = &[
             "-C",
             "{state}/groups.json",
         ],
-        // Without the minimum sizes its cache leaves out small files.
+        // Without the minimum sizes its cache skips small files.
         cached: Some(&[
             "dup",
             "-d",
@@ -310,7 +310,7 @@ pub(crate) const CONTENDERS: &[Contender] = &[
             "-C",
             "{state}/groups.json",
         ],
-        // Without the minimum sizes its cache leaves out small files.
+        // Without the minimum sizes its cache skips small files.
         cached: Some(&[
             "dup",
             "-d",

@@ -37,7 +37,7 @@ pub(crate) struct Workload {
     /// The load of the machine before the first run; the bench itself is not
     /// in it.
     pub(crate) load: f64,
-    /// Why it was left out, if it was.
+    /// Why it was skipped, if it was.
     pub(crate) skipped: Option<String>,
     pub(crate) rows: Vec<Row>,
 }

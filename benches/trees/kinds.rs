@@ -38,8 +38,7 @@ pub(crate) struct Kind {
     pub(crate) full: (u64, u64),
     /// The same at quick size.
     pub(crate) quick: (u64, u64),
-    /// So many folders lie in one another before the next one starts beside
-    /// them.
+    /// How many folders are nested before the next one starts beside them.
     pub(super) chain: u64,
     /// The content of a file that is not made from another.
     pub(super) make: fn(&mut Random, File) -> Content,

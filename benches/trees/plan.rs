@@ -90,7 +90,7 @@ impl Tree {
             .collect()
     }
 
-    /// The folder that this one lies in; always one with a smaller number.
+    /// The folder that this one is in; always one with a smaller number.
     fn parent(&self, number: u64) -> u64 {
         if number.is_multiple_of(self.chain) {
             (number / self.chain - 1) / FAN_OUT * self.chain

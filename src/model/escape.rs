@@ -1,5 +1,5 @@
 //! Makes file names safe to show: what a terminal would obey, or a reader
-//! could not see, is escaped. The escaped text is unambiguous. Pure.
+//! would not see, is escaped. The escaped text is unambiguous. Pure.
 
 use std::ffi::OsStr;
 use std::fmt::Write;

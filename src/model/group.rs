@@ -22,7 +22,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// Bytes that would be free if one copy stayed.
+    /// Bytes saved by keeping one copy.
     pub fn reclaimable(&self) -> u64 {
         self.size
             .saturating_mul((self.copies.len() as u64).saturating_sub(1))
@@ -34,7 +34,7 @@ impl Group {
 pub struct CopyEntry {
     /// Absolute path: the first of the copy's names in byte order.
     pub path: PathBuf,
-    /// Path of the root that `path` lies in.
+    /// Path of the root that `path` is in.
     pub root: PathBuf,
     /// Modification time in nanoseconds since 1970.
     pub mtime_ns: i64,
@@ -67,7 +67,7 @@ pub struct TopGroup {
 }
 
 impl TopGroup {
-    /// Bytes that would be free if one copy stayed.
+    /// Bytes saved by keeping one copy.
     pub fn reclaimable(&self) -> u64 {
         self.size.saturating_mul(self.copies.saturating_sub(1))
     }
@@ -87,12 +87,12 @@ impl From<&Group> for TopGroup {
     }
 }
 
-/// A folder as a summary shows it: what its redundant copies would free. In
-/// each group all copies but the first, in the byte order of their paths, are
-/// redundant.
+/// A folder as a summary shows it: what deleting its redundant copies would
+/// save. In each group all copies but the first, in the byte order of their
+/// paths, are redundant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TopFolder {
-    /// The folder that the copies lie in.
+    /// The folder that the copies are in.
     pub path: PathBuf,
     /// The number of redundant copies.
     pub copies: u64,
@@ -105,9 +105,9 @@ pub struct TopFolder {
 pub struct Summary {
     /// The sums.
     pub totals: Totals,
-    /// The groups that free most.
+    /// The groups with the most reclaimable bytes.
     pub groups: Vec<TopGroup>,
-    /// The folders that free most.
+    /// The folders with the most reclaimable bytes.
     pub folders: Vec<TopFolder>,
 }
 
@@ -118,7 +118,7 @@ pub struct Totals {
     pub groups: u64,
     /// Number of copies in them.
     pub copies: u64,
-    /// Bytes that would be free if one copy of each group stayed.
+    /// Bytes saved by keeping one copy of each group.
     pub reclaimable: u64,
     /// Files that are neither known duplicates nor known unique.
     pub unchecked: u64,
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_copy_frees_nothing() {
+    fn one_copy_saves_nothing() {
         let copy = CopyEntry {
             path: "/a".into(),
             root: "/".into(),

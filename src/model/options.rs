@@ -86,11 +86,11 @@ pub struct ListingOptions {
     pub one_file_system: bool,
     /// Globs of which a file must match one, when there are any.
     pub include: Vec<String>,
-    /// Globs of files and folders to leave out.
+    /// Globs of files and folders to skip.
     pub exclude: Vec<String>,
     /// Respect the `.gitignore` files found from the root downwards.
     pub gitignore: bool,
-    /// Leave out names that start with a dot.
+    /// Skip names that start with a dot.
     pub no_hidden: bool,
     /// Levels below the root to descend; 0 lists the root's own files only.
     pub max_depth: Option<u32>,

@@ -27,7 +27,7 @@ class Group:
     paths: list
 
     @property
-    def frees(self):
+    def reclaimable(self):
         return self.size * (len(self.paths) - 1)
 
 

@@ -46,10 +46,10 @@ def choose(browser, select, label):
 
 
 def status(groups, of=None):
-    frees = human(sum(group.frees for group in groups))
+    reclaimable = human(sum(group.reclaimable for group in groups))
     if of is None:
-        return f"{len(groups)} groups, {frees} reclaimable"
-    return f"{len(groups)} of {of} groups, {frees} reclaimable"
+        return f"{len(groups)} groups, {reclaimable} reclaimable"
+    return f"{len(groups)} of {of} groups, {reclaimable} reclaimable"
 
 
 def figures(browser, made, shots):
@@ -57,8 +57,8 @@ def figures(browser, made, shots):
     browser.window(1400, 1000)
     browser.open(made.photos)
     text = browser.js("return document.querySelector('header').textContent")
-    frees = human(sum(group.frees for group in made.groups))
-    assert f"{frees} reclaimable" in text, text
+    reclaimable = human(sum(group.reclaimable for group in made.groups))
+    assert f"{reclaimable} reclaimable" in text, text
     values = browser.js("return [...document.querySelectorAll('.figures dd')].map((value) => value.textContent)")
     copies = sum(len(group.paths) for group in made.groups)
     folders = len({path.rsplit("/", 1)[0] for group in made.groups for path in group.paths})
@@ -66,7 +66,7 @@ def figures(browser, made, shots):
     assert "as of scan" in text, text
     pictures = [group for group in made.groups if group.paths[0].endswith(".jpg")]
     bar = "return [...document.querySelectorAll('#types .bar-button')].find((bar) => bar.textContent.includes('Pictures'))"
-    assert human(sum(group.frees for group in pictures)) in browser.js(f"{bar}.textContent")
+    assert human(sum(group.reclaimable for group in pictures)) in browser.js(f"{bar}.textContent")
     browser.js(f"{bar}.click()".replace("return ", ""))
     assert browser.js(COUNT) == status(pictures, 60)
     browser.js(f"{bar}.click()".replace("return ", ""))
@@ -121,7 +121,7 @@ def ordering(browser, made, shots):
         ("size", lambda group: group.size, True),
         ("copies", lambda group: len(group.paths), True),
         ("name", name, False),
-        ("reclaimable", lambda group: group.frees, True),
+        ("reclaimable", lambda group: group.reclaimable, True),
     ]:
         for reverse in (falls, not falls):
             browser.click(f".column.{column}")
@@ -141,7 +141,7 @@ def treemap(browser, made, shots):
     share = {root: 0.0 for root in ("backup", "disk")}
     for group in made.groups:
         for path in group.paths:
-            share[path[len(made.base) + 1 :].split("/")[0]] += group.frees / len(group.paths)
+            share[path[len(made.base) + 1 :].split("/")[0]] += group.reclaimable / len(group.paths)
     for root, bytes in share.items():
         label = f"return [...document.querySelectorAll('.cell')].find((cell) => cell.textContent.startsWith('{root}'))"
         assert human(round(bytes)) in browser.js(f"{label}.getAttribute('aria-label')"), root

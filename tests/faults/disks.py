@@ -24,7 +24,7 @@ def unreadable(context):
 
 
 def denied(context):
-    name, requirement = "unreadable: EACCES as an unprivileged user", "every one listed, exit 1, nothing flagged removed"
+    name, requirement = "unreadable: EACCES as an unprivileged user", "every one listed, exit 1, nothing marked as deleted"
     if os.geteuid() != 0:
         return Figure.skipped(name, requirement, "needs root to become somebody else")
     if reason := lib.lacking("setpriv"):
@@ -50,7 +50,7 @@ def denied(context):
     want = {str(path) for path in closed}
     return Figure.of(
         name,
-        f"{len(found & want)} of {len(want)} listed, {len(found - want)} others, exit {done.code}, {gone} flagged removed; "
+        f"{len(found & want)} of {len(want)} listed, {len(found - want)} others, exit {done.code}, {gone} marked as deleted; "
         f"readable again: `retry` ends with {again}",
         requirement,
         found == want and done.code == 1 and gone == 0 and again == 0,
@@ -66,7 +66,7 @@ def reach(folder):
 
 
 def failing_reads(context):
-    name, requirement = "unreadable: EIO on every attempt", "every one listed, exit 1, nothing flagged removed"
+    name, requirement = "unreadable: EIO on every attempt", "every one listed, exit 1, nothing marked as deleted"
     if reason := lib.lacking("strace"):
         return Figure.skipped(name, requirement, reason)
     rng = context.random("eio")
@@ -86,7 +86,7 @@ def failing_reads(context):
     want = {str(path) for path in bad}
     return Figure.of(
         name,
-        f"{len(found & want)} of {len(want)} listed, {len(found - want)} others, exit {done.code}, {gone} flagged removed; "
+        f"{len(found & want)} of {len(want)} listed, {len(found - want)} others, exit {done.code}, {gone} marked as deleted; "
         f"readable again: `retry` ends with {again}",
         requirement,
         found == want and done.code == 1 and gone == 0 and again == 0,
@@ -95,7 +95,7 @@ def failing_reads(context):
 
 def offline(context):
     """Roots and disks that are gone, and one that fails all I/O."""
-    requirement = "0 flagged removed, exit 3, one sentence"
+    requirement = "0 marked as deleted, exit 3, one sentence"
     names = ["offline: a root unmounted", "offline: a disk unmounted below a root", "offline: a device that fails all I/O"]
     if reason := lib.lacking("mkfs.ext4", "mkfs.xfs", mounts=True):
         for name in names:
@@ -126,13 +126,13 @@ def fill(disk, files=600, length=2000):
 
 
 def offline_figure(name, db, done):
-    flagged = lib.removed(db)
+    deleted = lib.removed(db)
     sentences = [line for line in (done.err + done.out).splitlines() if " is offline" in line or " gone" in line]
     return Figure.of(
         name,
-        f"{flagged} flagged removed, exit {done.code}, {len(sentences)} sentence{'s' if len(sentences) != 1 else ''}",
-        "0 flagged removed, exit 3, one sentence",
-        flagged == 0 and done.code == 3 and len(sentences) == 1,
+        f"{deleted} marked as deleted, exit {done.code}, {len(sentences)} sentence{'s' if len(sentences) != 1 else ''}",
+        "0 marked as deleted, exit 3, one sentence",
+        deleted == 0 and done.code == 3 and len(sentences) == 1,
     )
 
 
@@ -160,7 +160,7 @@ def dying_disk(context, name, seconds):
         os.close(handle)
         process = process or lib.start(db, "scan", disk, well, "--rehash", "--backoff", "20ms")
         done = lib.finish(process, started)
-        flagged = lib.removed(db)
+        deleted = lib.removed(db)
         live = lib.query(db, "SELECT count(*) FROM files f JOIN folders o ON f.folder = o.id JOIN roots r ON o.root = r.id "
                              "WHERE f.removed_in IS NULL AND r.path = (SELECT min(path) FROM roots)")[0][0]
         rows = lib.query(db, "SELECT count(*) FROM faults")[0][0]
@@ -178,10 +178,10 @@ def dying_disk(context, name, seconds):
         lib.umount(disk)
     return Figure.of(
         name,
-        f"{flagged} flagged removed, {live} of {before} files kept, {other} of 60 of the other root listed, exit {done.code} "
+        f"{deleted} marked as deleted, {live} of {before} files kept, {other} of 60 of the other root listed, exit {done.code} "
         f"after {done.seconds:.1f} s, {len(sentences)} sentence{'s' if len(sentences) != 1 else ''}, {rows} error rows; back again: "
         f"scan ends with {resumed.code}, catalog {'sound' if sound else 'UNSOUND'}",
-        "0 flagged removed, exit 3, one sentence, at most 40 error rows, the other root scanned",
-        flagged == 0 and live == before and done.code == 3 and len(sentences) == 1 and rows <= 40 and other == 60
+        "0 marked as deleted, exit 3, one sentence, at most 40 error rows, the other root scanned",
+        deleted == 0 and live == before and done.code == 3 and len(sentences) == 1 and rows <= 40 and other == 60
         and resumed.code == 0 and sound,
     )

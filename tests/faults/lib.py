@@ -162,7 +162,7 @@ def digests(db):
 
 
 def removed(db):
-    """How many rows are flagged removed."""
+    """How many rows are marked as deleted."""
     return (
         query(db, "SELECT count(*) FROM files WHERE removed_in IS NOT NULL")[0][0]
         + query(db, "SELECT count(*) FROM folders WHERE removed_in IS NOT NULL")[0][0]
@@ -176,7 +176,7 @@ def unfinished(db):
         return 0
 
 
-def go_on(db, tree, *args):
+def resume(db, tree, *args):
     """Finishes a stopped scan, or makes one where nothing was committed."""
     if unfinished(db):
         return run(db, "resume")

@@ -10,7 +10,7 @@ import lib
 from lib import Figure
 
 ROWS = {
-    1: ("SIGINT, SIGTERM", "interface::exit_codes::an_interrupted_scan_is_130_and_says_how_to_go_on", "faults::during_scan::a_huge_sparse_file_can_be_interrupted", "step signals"),
+    1: ("SIGINT, SIGTERM", "interface::exit_codes::an_interrupted_scan_is_130_and_says_how_to_resume", "faults::during_scan::a_huge_sparse_file_can_be_interrupted", "step signals"),
     2: ("a second Ctrl-C", "interface::exit_codes::a_second_interrupt_leaves_at_once"),
     3: ("SIGKILL during a scan", "scan::resume::killed_scans_give_the_same_answer_1", "scan::resume::killed_scans_give_the_same_answer_2", "scan::resume::killed_scans_give_the_same_answer_3", "scan::resume::interrupted_scans_give_the_same_answer", "scan::large_files::a_large_file_is_gone_on_with_from_where_it_was", "scan::resume::every_stage_can_be_stopped", "step kill", "step reread"),
     4: ("power loss", "catalog::store::exclusive::tests::a_new_catalog_does_not_depend_on_its_wal", "step power"),
@@ -26,8 +26,8 @@ ROWS = {
     14: ("EACCES", "commands::errors::a_folder_that_closes_takes_nothing_away", "commands::errors::what_cannot_be_read_is_listed_with_its_reason", "step unreadable"),
     15: ("ESTALE, EAGAIN, EBUSY, ETIMEDOUT", "model::fault::tests::every_errno_of_the_table_has_its_class_and_blame", "faults::during_scan::a_passing_read_error_is_tried_again", "faults::during_scan::errors_that_pass_are_tried_again_whatever_they_are"),
     16: ("a call that hangs", "faults::during_scan::a_file_that_hangs_takes_no_other_file_along", "scan::hazards::a_scan_ends_when_its_last_item_is_given_up", "step hang", "step signals"),
-    17: ("a disk that fails all I/O", "faults::breaker::a_device_that_keeps_failing_stops_its_scan_and_can_go_on", "faults::breaker::a_device_that_dies_near_the_end_is_given_up_too", "faults::breaker::roots_on_other_devices_go_on", "step offline"),
-    18: ("a root or a disk below it unmounted", "scan::rescan::an_unmounted_root_is_offline_not_empty", "scan::rescan::a_disk_gone_from_below_a_root_is_not_a_deletion", "scan::rescan::allow_empty_believes_that_all_was_deleted", "faults::offline::a_missing_root_does_not_keep_others_from_being_scanned", "faults::offline::a_root_on_another_filesystem_does_not_keep_others_from_being_scanned", "faults::offline::resume_goes_on_with_the_roots_that_are_there", "step offline"),
+    17: ("a disk that fails all I/O", "faults::breaker::a_device_that_keeps_failing_stops_its_scan_and_can_be_resumed", "faults::breaker::a_device_that_dies_near_the_end_is_given_up_too", "faults::breaker::roots_on_other_devices_are_still_scanned", "step offline"),
+    18: ("a root or a disk below it unmounted", "scan::rescan::an_unmounted_root_is_offline_not_empty", "scan::rescan::a_disk_gone_from_below_a_root_is_not_a_deletion", "scan::rescan::allow_empty_believes_that_all_was_deleted", "faults::offline::a_missing_root_does_not_keep_others_from_being_scanned", "faults::offline::a_root_on_another_filesystem_does_not_keep_others_from_being_scanned", "faults::offline::resume_scans_the_roots_that_are_there", "step offline"),
     19: ("FIFO, socket, device, /proc", "scan::command::special_files_are_never_opened", "scan::command::pseudo_filesystems_are_skipped_and_named"),
     20: ("sparse terabytes", "scan::command::sparse_files_are_compared_like_any_other", "scan::command::holes_are_hashed_without_being_read", "faults::during_scan::a_huge_sparse_file_can_be_interrupted", "step sparse"),
     21: ("empty files", "scan::command::empty_files_are_catalogued_but_no_duplicates"),
@@ -47,7 +47,7 @@ ROWS = {
     35: ("64 file descriptors, little memory", "faults::during_scan::few_file_descriptors_are_enough", "faults::during_scan::little_memory_is_one_sentence_never_an_abort", "step limits"),
     36: ("standard output closed", "interface::exit_codes::a_reader_who_leaves_is_no_failure", "interface::exit_codes::closed_streams_are_survived", "scan::options::colour_is_used_only_when_asked_for_or_on_a_terminal"),
     37: ("catalog inside the tree", "scan::command::the_catalog_inside_the_tree_is_left_out"),
-    38: ("a worker panics", "faults::during_scan::a_panic_in_a_worker_is_a_dead_letter_and_the_scan_goes_on", "pool::tests::a_panic_fails_its_item_and_renews_the_worker"),
+    38: ("a worker panics", "faults::during_scan::a_panic_in_a_worker_is_a_dead_letter_and_the_scan_continues", "pool::tests::a_panic_fails_its_item_and_renews_the_worker"),
     39: ("bad option, file or path", "interface::exit_codes::wrong_usage_is_2", "interface::config::a_bad_value_is_one_line_naming_value_origin_and_what_is_allowed", "interface::exit_codes::a_root_that_is_not_there_or_no_folder_is_2"),
 }
 

@@ -59,7 +59,7 @@ def kill_once(db, tree, scan, moment, truth):
     after = lib.digests(db) if db.exists() else {}
     # Killed before the first commit, it is no catalog yet.
     sound = not db.exists() or lib.run(db, "verify").code in ((0,) if after else (0, 3))
-    ended = lib.go_on(db, tree)
+    ended = lib.resume(db, tree)
     final = lib.digests(db)
     lost = missing(before, after) + missing(after, final)
     sound = sound and lib.run(db, "verify").code == 0
@@ -321,7 +321,7 @@ def power_once(folder, name, kind, tree, scan, cut, truth):
     lost = [at - when for key, when in seen.items() if key not in there]
     verify = lib.run(db, "verify")
     corrupt = verify.code != 0 and db.exists() and db.stat().st_size > 0
-    resumed = lib.go_on(db, tree)
+    resumed = lib.resume(db, tree)
     differs = resumed.code != 0 or lib.groups(db) != truth
     corrupt = corrupt or lib.run(db, "verify").code != 0
     lib.umount(point)

@@ -54,7 +54,7 @@ mod tests {
             })
             .collect();
         if disks.is_empty() {
-            skipped("no disk in /sys/block says whether it turns");
+            skipped("no disk in /sys/block says whether it is rotational");
         }
         for (numbers, rotational, ahead) in disks {
             let mut numbers = numbers.trim().split(':').map(|n| n.parse::<u32>().unwrap());

@@ -53,7 +53,7 @@ const UNKNOWN: Row = (0, "unknown", Nature::LocalUnstable);
 /// bcachefs has inode numbers for good, but a snapshot shares them and the
 /// device number with its origin, so they do not identify a file.
 /// autofs only waits for real filesystems to be mounted in it, so it is not
-/// pseudo: leaving it out would leave those out too.
+/// pseudo: skipping it would skip those too.
 const TABLE: &[Row] = {
     use Nature::{Local, LocalUnstable, Network, NetworkUnstable, Pseudo};
     &[

@@ -70,7 +70,7 @@ impl<W: Write> Csv<W> {
         name_of: Option<&Path>,
     ) -> io::Result<()> {
         let name = self.cell(path);
-        // Another name may lie in another root, which is not known here.
+        // Another name may be in another root, which is not known here.
         let root = Some(&*copy.root).filter(|root| path.starts_with(root));
         let root = root.unwrap_or(Path::new(""));
         let own = [

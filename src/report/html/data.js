@@ -180,7 +180,7 @@ class Report {
     return sums.indexOf(Math.max(...sums));
   }
 
-  /** The same of the files that lie in the folder itself. */
+  /** The same for the files directly in the folder. */
   mainOwnType(folder) {
     const sums = this.typeSums(folder).slice();
     for (const child of this.children[folder]) {

@@ -40,8 +40,8 @@ pub enum Cell {
 pub struct Column {
     /// Its name in JSON and CSV.
     pub key: &'static str,
-    /// Its heading in a table, and how wide it is there; `None` leaves it out.
-    /// The last column takes what room there is.
+    /// Its heading and width in a table; `None` if tables do not show it. The
+    /// last column gets the rest of the line.
     pub table: Option<(&'static str, usize)>,
 }
 

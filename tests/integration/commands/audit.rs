@@ -1,4 +1,4 @@
-//! `dupescan audit`: rot, change, coverage, and going on after a stop.
+//! `dupescan audit`: corruption, change, coverage, and resuming after a stop.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -42,7 +42,7 @@ fn expect_otherwise(env: &TestEnv, name: &str) {
 
 /// Changes a byte of a file behind the catalog's back: the row gets the times
 /// that the file has now, as if no program had touched it.
-fn rot(env: &TestEnv, path: &str) {
+fn corrupt(env: &TestEnv, path: &str) {
     use std::os::unix::fs::MetadataExt;
     env.flip(path, 1);
     let stat = std::fs::metadata(env.path(path)).unwrap();
@@ -60,19 +60,19 @@ fn rot(env: &TestEnv, path: &str) {
 }
 
 /// A and B with two files each, scanned; the one in B that equals `a/x` rots.
-fn rotten_copy() -> TestEnv {
+fn corrupted_copy() -> TestEnv {
     let env = TestEnv::new();
     env.random("a/x", 1, 55_000).copy("a/x", "b/y");
     env.file("a/small", "small").file("b/small", "small");
     env.settle_clock().run("scan a b").ok();
     env.run("audit").ok();
-    rot(&env, "b/y");
+    corrupt(&env, "b/y");
     env
 }
 
 #[test]
 fn rot_is_reported_however_lately_the_file_was_sound() {
-    let env = rotten_copy();
+    let env = corrupted_copy();
     env.run("audit").code(1).says("1 file corrupted");
     env.run("status")
         .ok()
@@ -112,8 +112,8 @@ fn a_file_that_became_unreadable_is_told_every_time() {
 }
 
 #[test]
-fn what_is_rotten_proves_nothing() {
-    let env = rotten_copy();
+fn a_corrupted_copy_proves_nothing() {
+    let env = corrupted_copy();
     env.run("diff a b").ok();
     env.run("audit").code(1);
     let document = env.run("diff a b --format json").code(1).json();
@@ -141,8 +141,8 @@ fn what_is_rotten_proves_nothing() {
 }
 
 #[test]
-fn a_rotten_file_is_no_copy_in_a_report() {
-    let env = rotten_copy();
+fn a_corrupted_file_is_no_copy_in_a_report() {
+    let env = corrupted_copy();
     assert_eq!(env.report("")["groups"].as_array().unwrap().len(), 2);
     env.run("audit").code(1);
     let report = env.report("");
@@ -156,9 +156,9 @@ fn a_rotten_file_is_no_copy_in_a_report() {
 #[test]
 fn rot_is_forgotten_when_the_file_is_sound_or_changed() {
     // It can be read as it was: a cable, not the disk.
-    let env = rotten_copy();
+    let env = corrupted_copy();
     env.run("audit").code(1);
-    rot(&env, "b/y");
+    corrupt(&env, "b/y");
     let db = rusqlite::Connection::open(env.db()).unwrap();
     let times = "UPDATE corrupted SET (mtime_ns, ctime_ns) = (
         SELECT mtime_ns, ctime_ns FROM files WHERE files.folder = corrupted.folder
@@ -168,12 +168,12 @@ fn rot_is_forgotten_when_the_file_is_sound_or_changed() {
     env.run("audit").ok();
     env.run("diff a b").ok();
     // Somebody put a good copy in its place.
-    let env = rotten_copy();
+    let env = corrupted_copy();
     env.run("audit").code(1);
     env.copy("a/x", "b/y").settle_clock().run("scan a b").ok();
     env.run("diff a b").ok();
-    // It was read anew: its digest is that of what it holds.
-    let env = rotten_copy();
+    // It was read again: its digest is that of its content.
+    let env = corrupted_copy();
     env.run("audit").code(1);
     let rehash = env.run("scan --rehash a b").ok();
     rehash.complains("1 corrupted file in");
@@ -181,14 +181,14 @@ fn rot_is_forgotten_when_the_file_is_sound_or_changed() {
     assert_eq!(document["totals"]["a"]["unchecked_files"], 0);
 }
 
-/// The same rot under another name is the same rot.
+/// Corruption under another name is the same corruption.
 #[test]
-fn other_names_of_a_rotten_copy_are_rotten() {
+fn other_names_of_a_corrupted_copy_are_corrupted() {
     let env = TestEnv::new();
     env.random("a/x", 1, 55_000).copy("a/x", "b/y");
     env.hard_link("b/y", "c/link").settle_clock();
     env.run("scan a b c").ok();
-    rot(&env, "b/y");
+    corrupt(&env, "b/y");
     env.run("audit b").code(1);
     env.run("diff a c").code(1).says("is corrupted");
     // Moved away, it takes the mark along.
@@ -220,14 +220,14 @@ fn content_that_differs_under_unchanged_metadata_is_rot() {
     expect_otherwise(&env, "b");
     let document = env.run("audit --format json").code(1).json();
     assert_eq!(listed(&document, "corrupted"), paths(&env, &["tree/sub/b"]));
-    let rotten = &document["files"][0];
-    assert_eq!(rotten["expected"], "00".repeat(32));
+    let corrupted = &document["files"][0];
+    assert_eq!(corrupted["expected"], "00".repeat(32));
     let real: Vec<u8> = env.sql("SELECT digest FROM files WHERE name = CAST('a' AS BLOB)");
     let real: String = real.iter().map(|byte| format!("{byte:02x}")).collect();
-    assert_eq!(rotten["found"], real);
+    assert_eq!(corrupted["found"], real);
     assert_eq!(document["totals"]["corrupted_bytes"], 55_000);
     assert_eq!(document["files"].as_array().unwrap().len(), 1);
-    // It stays rotten until somebody does something about it.
+    // It stays corrupted until somebody does something about it.
     env.run("audit").code(1).says("1 file corrupted");
     env.run("audit tree/sub").code(1);
     env.run("audit --exclude sub").ok();
@@ -258,7 +258,7 @@ fn what_was_changed_by_somebody_is_no_rot() {
 
 /// Read while it was too fresh to tell a later change by its times.
 #[test]
-fn a_file_that_was_racy_is_never_called_rotten() {
+fn a_file_that_was_racy_is_never_called_corrupted() {
     let env = TestEnv::new();
     env.with_real_youth()
         .file("tree/a", "same")
@@ -315,7 +315,7 @@ fn what_was_audited_lately_is_left_out() {
 }
 
 #[test]
-fn an_audit_that_was_stopped_goes_on() {
+fn an_audit_that_was_stopped_is_resumed() {
     let env = TestEnv::new();
     for number in 0..20 {
         env.random(format!("tree/a{number}"), number, 200_000);
@@ -386,10 +386,10 @@ fn an_offline_root_is_not_audited_and_said_so() {
 fn the_answer_looks_like_this() {
     let env = TestEnv::new();
     env.file("tree/good", "same")
-        .file("tree/rotten", "same")
+        .file("tree/corrupted", "same")
         .settle_clock();
     env.run("scan tree").ok();
-    expect_otherwise(&env, "rotten");
+    expect_otherwise(&env, "corrupted");
     let base = env.path("");
     let shown = |line: &str| {
         let out = env.run(line).code(1).out();
@@ -399,7 +399,7 @@ fn the_answer_looks_like_this() {
     insta::assert_snapshot!(shown("audit"), @"
     STATUS           SIZE  PATH
     ────────────────────────────────────────────────────────────
-    corrupted         4 B  /tree/rotten
+    corrupted         4 B  /tree/corrupted
 
     1 file, 4 B OK
     1 file corrupted (bit rot): content differs, but size, times and inode do not
@@ -409,7 +409,7 @@ fn the_answer_looks_like_this() {
     let digest = "0967115f2813a3541eaef77de9d9d5773f1c0c04314b0bbfe4ff3b3b1c55b5d5";
     insta::assert_snapshot!(shown("audit --format json").replace(digest, "FOUND").replace(&"0".repeat(64), "EXPECTED"), @r#"
     {"schema":1,"generated_at":"TIME","as_of":{"scan":1,"finished_at":"TIME"},"files":[
-    {"status":"corrupted","size":4,"mtime":"TIME","path":"/tree/rotten","expected":"EXPECTED","found":"FOUND"}
+    {"status":"corrupted","size":4,"mtime":"TIME","path":"/tree/corrupted","expected":"EXPECTED","found":"FOUND"}
     ],"totals":{"ok_files":1,"ok_bytes":4,"corrupted_files":1,"corrupted_bytes":4,"changed_files":0,"missing_files":0,"newly_hashed_files":0,"unreadable_files":0,"skipped_files":0,"offline_files":0,"remaining_files":0,"interrupted":false,"files":2,"hashed_files":2}}
     "#);
 }
@@ -426,14 +426,14 @@ fn a_byte_flipped_on_the_disk_is_rot() {
     let script = r#"
         truncate -s 16M disk.img && mkfs.ext4 -q -F disk.img
         mount -o loop disk.img tree || exit 77
-        for name in good rotten rewritten; do
+        for name in good corrupted rewritten; do
             { head -c 20000 /dev/zero; printf "needle-$name"; head -c 20000 /dev/zero; } > tree/$name
             cp tree/$name tree/$name.copy
         done
         sync; sleep 0.1
         $DUPESCAN scan tree > scan.out
         umount tree
-        at=$(grep -abo needle-rotten disk.img | head -n 1 | cut -d : -f 1)
+        at=$(grep -abo needle-corrupted disk.img | head -n 1 | cut -d : -f 1)
         printf X | dd of=disk.img bs=1 seek="$at" conv=notrunc status=none
         mount -o loop disk.img tree
         cp -p tree/rewritten stamp
@@ -451,10 +451,10 @@ fn a_byte_flipped_on_the_disk_is_rot() {
     run.ok().says("code 1\n");
     let audit = std::fs::read(env.path("audit.out")).unwrap();
     let document: Value = serde_json::from_slice(&audit).unwrap();
-    let rotten = listed(&document, "corrupted");
-    assert_eq!(rotten.len(), 1, "{document}");
-    let name = rotten.first().unwrap().file_name().unwrap().to_owned();
-    assert!(name == "rotten" || name == "rotten.copy", "{name:?}");
+    let corrupted = listed(&document, "corrupted");
+    assert_eq!(corrupted.len(), 1, "{document}");
+    let name = corrupted.first().unwrap().file_name().unwrap().to_owned();
+    assert!(name == "corrupted" || name == "corrupted.copy", "{name:?}");
     assert_eq!(
         listed(&document, "changed"),
         paths(&env, &["tree/rewritten"])
@@ -463,7 +463,7 @@ fn a_byte_flipped_on_the_disk_is_rot() {
     assert_eq!(document["totals"]["ok_files"], 4);
 }
 
-/// Rot under a warm page cache: the disk is asked, not the memory.
+/// Corruption under a warm page cache: the disk is read, not the memory.
 #[test]
 fn the_page_cache_does_not_hide_rot() {
     let can = Command::new("mkfs.ext4").arg("-V").output();

@@ -1,4 +1,4 @@
-//! `dupescan errors` and `dupescan retry`: paths that could not be read.
+//! `dupescan errors` and `dupescan retry`: paths that failed.
 
 use crate::env::oracle;
 use crate::env::report_json::expected;
@@ -165,8 +165,8 @@ fn a_folder_that_closes_takes_nothing_away() {
         skip!("root cannot give up its rights");
     };
     run.code(1);
-    let flagged: i64 = env.sql("SELECT count(*) FROM files WHERE removed_in IS NOT NULL");
-    assert_eq!(flagged, 0);
+    let deleted: i64 = env.sql("SELECT count(*) FROM files WHERE removed_in IS NOT NULL");
+    assert_eq!(deleted, 0);
     assert_eq!(env.groups(), before);
     env.chmod("tree/closed", 0o755);
     env.run("scan tree").ok();
@@ -193,10 +193,10 @@ fn a_rescan_clears_errors_of_what_is_gone() {
 fn retry_keeps_to_what_the_scan_was_asked_for() {
     let env = TestEnv::new();
     env.file("tree/a", "same").file("tree/closed/b", "same");
-    env.file("tree/closed/left-out", "same")
+    env.file("tree/closed/excluded", "same")
         .file("tree/closed/.hidden", "same");
     env.chmod("tree/closed", 0o000);
-    let Some(run) = env.run_unprivileged("scan tree --exclude left-out --no-hidden") else {
+    let Some(run) = env.run_unprivileged("scan tree --exclude excluded --no-hidden") else {
         env.chmod("tree/closed", 0o755);
         skip!("root cannot give up its rights");
     };

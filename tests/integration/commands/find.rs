@@ -319,7 +319,7 @@ fn bad_input_is_refused_in_one_sentence() {
 
 /// One file that cannot be read does not keep the others from being answered.
 #[test]
-fn what_cannot_be_read_is_undetermined_beside_the_other_answers() {
+fn what_cannot_be_read_is_unchecked_beside_the_other_answers() {
     let env = TestEnv::new();
     env.file("tree/a", "same").file("tree/b", "same");
     env.file("out/x", "same").file("out/locked", "same");

@@ -408,10 +408,10 @@ fn what_cannot_be_read_is_never_called_identical() {
         .says("1 file unchecked, counted as different");
 }
 
-/// Both sides of a doubt are in doubt: the files that were not read, and those
-/// that may equal them.
+/// Both are unchecked: the files that were not read, and those that may equal
+/// them.
 #[test]
-fn what_may_equal_something_offline_is_undetermined() {
+fn what_may_equal_something_offline_is_unchecked() {
     let env = TestEnv::new();
     for (seed, name) in (0..).zip(["1", "2", "3"]) {
         env.random(format!("a/{name}"), seed, 900 + 1000 * seed as usize);

@@ -12,7 +12,7 @@ fn commands(env: &TestEnv) -> Vec<String> {
     let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let lines = lines.take_while(|line| !line.is_empty());
     let names = lines.filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next());
-    // What a command does may go on in a line of its own, further in.
+    // A long description may continue on an indented line of its own.
     let names = names.filter(|name| help.contains(&format!("\n  {name} ")) && *name != "help");
     let commands: Vec<_> = names.map(str::to_owned).collect();
     assert!(commands.len() > 13, "{commands:?}");

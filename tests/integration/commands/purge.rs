@@ -3,7 +3,7 @@
 use crate::env::TestEnv;
 use crate::env::report_json::expected;
 
-fn flagged(env: &TestEnv) -> i64 {
+fn deleted(env: &TestEnv) -> i64 {
     env.sql("SELECT count(*) FROM files WHERE removed_in IS NOT NULL")
 }
 
@@ -17,9 +17,9 @@ fn removed_files_are_purged_and_live_ones_stay() {
     env.run("scan tree").ok();
     env.remove("tree/gone").remove("tree/d");
     env.run("scan tree").ok();
-    assert_eq!(flagged(&env), 2);
+    assert_eq!(deleted(&env), 2);
     env.run("purge").ok().mentions("2");
-    assert_eq!(flagged(&env), 0);
+    assert_eq!(deleted(&env), 0);
     assert_eq!(
         env.sql::<i64>("SELECT count(*) FROM folders WHERE removed_in IS NOT NULL"),
         0
@@ -43,10 +43,10 @@ fn before_spares_what_was_removed_later() {
     env.run("scan tree").ok();
     for before in ["1d", "2000-01-01", "2001-02-03T04:05:06Z"] {
         env.run(&format!("purge --before {before}")).ok();
-        assert_eq!(flagged(&env), 1, "{before}");
+        assert_eq!(deleted(&env), 1, "{before}");
     }
     env.run("purge --before 2999-01-01").ok();
-    assert_eq!(flagged(&env), 0);
+    assert_eq!(deleted(&env), 0);
 }
 
 #[test]

@@ -57,7 +57,7 @@ fn json_follows_its_schema() {
     assert_eq!(
         sizes(&report),
         [50_000, 9_000, 20],
-        "what frees most comes first"
+        "what saves most comes first"
     );
     let group = &report["groups"][1];
     assert_eq!(group["algorithm"], "sha256");
@@ -308,7 +308,7 @@ fn check_leaves_out_what_changed() {
     assert_eq!(env.groups(), expected(&[BIG, MID, MANY]), "as of the scan");
     let left: &[&str] = &["tree/many-3.txt", "tree/many-sub-4.md"];
     assert_eq!(env.groups_of("--check"), expected(&[MID, left]));
-    // What is left out, and how far it was looked, is said.
+    // It says what was skipped, and how far it looked.
     let check = env.run("report --check --format csv").ok();
     let check = check.complains("--check skipped 3 copies: missing or changed since the scan");
     assert!(!check.err().contains("--limit"), "{}", check.err());

@@ -106,7 +106,7 @@ fn a_path_limits_the_list_and_not_the_counting() {
 }
 
 #[test]
-fn what_was_not_read_is_undetermined_unless_its_size_is_its_own() {
+fn what_was_not_read_is_unchecked_unless_its_size_is_its_own() {
     let env = tree();
     env.file("tree/own size", "a size like no other");
     env.run("scan --mode folders tree").ok();
@@ -124,7 +124,7 @@ fn what_was_not_read_is_undetermined_unless_its_size_is_its_own() {
 }
 
 #[test]
-fn an_offline_partner_leaves_a_file_undetermined() {
+fn an_offline_partner_leaves_a_file_unchecked() {
     let env = TestEnv::new();
     env.file("one/x", "1234").run("scan one").ok();
     env.rename("one", "away").file("two/y", "abcd");
@@ -137,7 +137,7 @@ fn an_offline_partner_leaves_a_file_undetermined() {
 }
 
 #[test]
-fn an_unreadable_partner_leaves_a_file_undetermined() {
+fn an_unreadable_partner_leaves_a_file_unchecked() {
     let env = TestEnv::new();
     env.file("tree/x", "1234")
         .file("tree/y", "abcd")

@@ -11,7 +11,7 @@ use walkdir::WalkDir;
 use crate::env::report_json::{Copies, Groups};
 
 /// The duplicate groups below `roots`, each the set of its copies, each copy
-/// the set of its names relative to `base`. Empty files are left out.
+/// the set of its names relative to `base`. Empty files are skipped.
 pub(crate) fn copies(base: &Path, roots: &[&str]) -> Copies {
     let mut classes: Vec<(Vec<u8>, BTreeSet<BTreeSet<PathBuf>>)> = Vec::new();
     for names in inodes(base, roots).into_values() {

@@ -98,7 +98,7 @@ pub(crate) struct Screen {
     row: usize,
     column: usize,
     pending: Vec<u8>,
-    /// Lines that did not fit and went on in the next row.
+    /// Lines that did not fit and wrapped to the next row.
     pub(crate) wrapped: Vec<String>,
     /// Whether anything but the default colour was used.
     pub(crate) has_color: bool,

@@ -1,5 +1,5 @@
 //! A device that fails every read: the scan stops, nothing is removed, no
-//! flood of errors is kept, and a resume goes on once it is back.
+//! flood of errors is kept, and a resume continues once it is back.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -51,7 +51,7 @@ fn scan_failing(env: &TestEnv, folders: &[&Path], line: &str) -> Option<Run> {
 }
 
 #[test]
-fn a_device_that_keeps_failing_stops_its_scan_and_can_go_on() {
+fn a_device_that_keeps_failing_stops_its_scan_and_can_be_resumed() {
     let env = tree();
     let Some(run) = scan_failing_disk(&env, "scan disk --backoff 10ms") else {
         skip!("no strace to inject errors with");
@@ -70,7 +70,7 @@ fn a_device_that_keeps_failing_stops_its_scan_and_can_go_on() {
 }
 
 #[test]
-fn roots_on_other_devices_go_on() {
+fn roots_on_other_devices_are_still_scanned() {
     let env = tree();
     let Ok(other) = tempfile::tempdir_in("/dev/shm") else {
         skip!("no second filesystem in /dev/shm");

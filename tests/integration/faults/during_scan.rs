@@ -345,8 +345,8 @@ fn a_folder_that_cannot_be_read_whole_takes_nothing_away() {
     let fault = "getdents64:error=EIO:when=1+";
     inject(&env, "tree/sub", fault, "scan tree --backoff 10ms").code(1);
     assert_eq!(env.groups(), before);
-    let flagged: i64 = env.sql("SELECT count(*) FROM files WHERE removed_in IS NOT NULL");
-    assert_eq!(flagged, 0);
+    let deleted: i64 = env.sql("SELECT count(*) FROM files WHERE removed_in IS NOT NULL");
+    assert_eq!(deleted, 0);
     env.run("errors")
         .ok()
         .says(env.path("tree/sub").to_str().unwrap());
@@ -398,7 +398,7 @@ fn a_catalog_that_cannot_be_written_ends_the_scan_in_time() {
 }
 
 #[test]
-fn a_panic_in_a_worker_is_a_dead_letter_and_the_scan_goes_on() {
+fn a_panic_in_a_worker_is_a_dead_letter_and_the_scan_continues() {
     let env = TestEnv::new();
     env.random("tree/a", 1, 300_000)
         .copy("tree/a", "tree/b")
@@ -451,8 +451,8 @@ fn a_scan_that_was_stopped_for_a_while_hangs_nowhere() {
     let mut strace = Background::start(injecting(&env, "tree/slow", fault, line));
     let hashes = || env.db().exists() && env.run("status").out().contains("while reading");
     assert!(strace.wait_until(hashes));
-    // Time for the slow read to begin. It is still under way when the scan
-    // goes on, but only for two seconds was the scan not stopped.
+    // Time for the slow read to begin. It has not ended when the scan continues,
+    // but the scan was running for only two seconds of it.
     std::thread::sleep(Duration::from_secs(1));
     let scan = strace.child();
     rustix::process::kill_process(scan, Signal::STOP).unwrap();

@@ -27,8 +27,8 @@ fn did_the_rest(env: &TestEnv, run: Run) {
         .filter(|line| line.contains(&gone))
         .count();
     assert_eq!(named, 1, "{}", run.describe());
-    let flagged = "SELECT count(*) FROM files WHERE removed_in IS NOT NULL";
-    assert_eq!(env.sql::<i64>(flagged), 0);
+    let deleted = "SELECT count(*) FROM files WHERE removed_in IS NOT NULL";
+    assert_eq!(env.sql::<i64>(deleted), 0);
     assert_eq!(env.sql::<i64>("SELECT count(*) FROM live_files"), 4);
     let scans = |root| {
         env.sql::<i64>(&format!(
@@ -93,7 +93,7 @@ fn a_mistyped_path_refuses_the_whole_command() {
 }
 
 #[test]
-fn resume_goes_on_with_the_roots_that_are_there() {
+fn resume_scans_the_roots_that_are_there() {
     let env = TestEnv::new();
     for name in ["gone/a", "gone/b", "well/a", "well/b"] {
         env.file(name, vec![7; 300_000]);
@@ -113,7 +113,7 @@ fn resume_goes_on_with_the_roots_that_are_there() {
 }
 
 #[test]
-fn retry_goes_on_with_the_roots_that_are_there() {
+fn retry_reads_the_roots_that_are_there() {
     let env = TestEnv::new();
     for name in ["gone/locked", "well/locked"] {
         env.folder(name).chmod(name, 0);

@@ -1,5 +1,5 @@
 //! Just enough of Rust's grammar to read the project's own sources: code apart
-//! from comments and literals, tests left out, `use` trees spelled out.
+//! from comments and literals, tests skipped, `use` trees spelled out.
 
 use std::collections::BTreeSet;
 

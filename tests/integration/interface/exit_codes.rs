@@ -101,7 +101,7 @@ fn a_locked_catalog_is_3_at_once_and_names_the_holder() {
             "{line}: {message}"
         );
     }
-    // Before its first commit there would be nothing to go on with.
+    // Before its first commit there would be nothing to resume.
     assert!(first.wait_until(|| env.run("status").out().contains("running")));
     first.signal(rustix::process::Signal::KILL);
     assert_eq!(first.wait().exit, None);
@@ -110,7 +110,7 @@ fn a_locked_catalog_is_3_at_once_and_names_the_holder() {
 }
 
 #[test]
-fn an_interrupted_scan_is_130_and_says_how_to_go_on() {
+fn an_interrupted_scan_is_130_and_says_how_to_resume() {
     for signal in [rustix::process::Signal::INT, rustix::process::Signal::TERM] {
         let env = TestEnv::new();
         env.random("tree/a", 1, 150_000).copy("tree/a", "tree/b");

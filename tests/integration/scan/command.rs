@@ -261,7 +261,7 @@ fn a_file_unique_at_first_finds_its_partner_later() {
 }
 
 #[test]
-fn a_partner_that_is_gone_without_a_scan_is_undetermined_or_left_out() {
+fn a_partner_that_is_gone_without_a_scan_is_unchecked_or_skipped() {
     // The first root is offline when its partner appears: no claim about it.
     let env = TestEnv::new();
     env.random("tree/a", 1, 100_000);
@@ -459,7 +459,7 @@ fn a_path_longer_than_the_system_takes_is_found() {
         .map(|path| path.as_os_str().len())
         .max();
     assert!(longest > Some(4_500), "{longest:?}");
-    // The temporary folder could not be removed by its whole path.
+    // The temporary folder cannot be removed by its whole path.
     std::process::Command::new("rm")
         .arg("-rf")
         .arg(env.path("tree"))

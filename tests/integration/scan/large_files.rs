@@ -1,4 +1,4 @@
-//! Going on inside large files: what a stopped scan saved of them is used, and
+//! Resuming inside large files: what a stopped scan saved of them is used, and
 //! nothing is missed because of it.
 
 use rustix::process::Signal;
@@ -79,7 +79,7 @@ fn large_tree_with_near_copies() -> TestEnv {
     env
 }
 
-/// Goes on, and says how many bytes were read.
+/// Resumes, and returns how many bytes were read.
 fn resumed(env: &TestEnv) -> u64 {
     let before = env.last_scan("bytes_read");
     env.run("resume").ok();

@@ -350,8 +350,8 @@ fn what_filters_leave_out_is_not_removed() {
         .file("tree/sub/c", "x");
     env.run("scan tree").ok();
     env.run("scan tree --exclude *.tmp --exclude sub").ok();
-    let flagged: i64 = env.sql("SELECT count(*) FROM files WHERE removed_in IS NOT NULL");
-    assert_eq!(flagged, 0);
+    let deleted: i64 = env.sql("SELECT count(*) FROM files WHERE removed_in IS NOT NULL");
+    assert_eq!(deleted, 0);
     assert_eq!(listed(&env), names(&["a", "b.tmp", "sub/c"]));
 }
 

@@ -323,7 +323,7 @@ impl World {
             for edit in edits {
                 self.apply(edit, parts);
             }
-            // This one goes on with what was listed before the last edits ...
+            // This one resumes with what was listed before the last edits ...
             let run = self.env.run(&format!("scan {paths} {}", round.options));
             let errors = self.env.run("errors").out();
             assert_eq!(run.exit, Some(0), "{}\n{errors}", run.describe());

@@ -88,20 +88,20 @@ fn a_change_with_the_mtime_put_back_is_seen() {
 }
 
 #[test]
-fn vanished_files_are_flagged_and_returning_ones_restored() {
+fn vanished_files_are_marked_as_deleted_and_returning_ones_restored() {
     let env = scanned();
     env.rename("tree/small-too", "data/aside");
     env.run("scan tree").ok();
     assert_eq!(env.groups(), oracle::groups(&env.path(""), &["tree"]));
     assert_eq!(env.last_scan("removed"), 1);
-    let flagged: i64 = env.sql("SELECT count(*) FROM files WHERE removed_in IS NOT NULL");
-    assert_eq!(flagged, 1);
+    let deleted: i64 = env.sql("SELECT count(*) FROM files WHERE removed_in IS NOT NULL");
+    assert_eq!(deleted, 1);
     env.rename("data/aside", "tree/small-too");
     env.run("scan tree").ok();
     assert_eq!(env.groups(), oracle::groups(&env.path(""), &["tree"]));
     assert_eq!(env.last_scan("restored"), 1);
-    let flagged: i64 = env.sql("SELECT count(*) FROM files WHERE removed_in IS NOT NULL");
-    assert_eq!(flagged, 0);
+    let deleted: i64 = env.sql("SELECT count(*) FROM files WHERE removed_in IS NOT NULL");
+    assert_eq!(deleted, 0);
 }
 
 #[test]
@@ -270,8 +270,8 @@ fn a_vanished_root_is_offline_not_empty() {
         message.contains(env.path("tree").to_str().unwrap()),
         "{message}"
     );
-    let flagged: i64 = env.sql("SELECT count(*) FROM files WHERE removed_in IS NOT NULL");
-    assert_eq!(flagged, 0);
+    let deleted: i64 = env.sql("SELECT count(*) FROM files WHERE removed_in IS NOT NULL");
+    assert_eq!(deleted, 0);
     env.run("status").ok().says("offline");
     env.rename("data/aside", "tree");
     env.run("scan tree").ok();
@@ -288,8 +288,8 @@ fn an_unmounted_root_is_offline_not_empty() {
         skip!("mounting is not permitted");
     };
     run.code(3).says("offline");
-    let flagged: i64 = env.sql("SELECT count(*) FROM files WHERE removed_in IS NOT NULL");
-    assert_eq!(flagged, 0, "an empty mount point is not a deletion");
+    let deleted: i64 = env.sql("SELECT count(*) FROM files WHERE removed_in IS NOT NULL");
+    assert_eq!(deleted, 0, "an empty mount point is not a deletion");
     assert_eq!(env.sql::<i64>("SELECT count(*) FROM live_files"), 2);
 }
 
@@ -303,8 +303,8 @@ fn a_disk_gone_from_below_a_root_is_not_a_deletion() {
         skip!("mounting is not permitted");
     };
     let run = run.code(3).says("tree/disk is offline");
-    let flagged: i64 = env.sql("SELECT count(*) FROM files WHERE removed_in IS NOT NULL");
-    assert_eq!(flagged, 0, "{}", run.describe());
+    let deleted: i64 = env.sql("SELECT count(*) FROM files WHERE removed_in IS NOT NULL");
+    assert_eq!(deleted, 0, "{}", run.describe());
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn stage(env: &TestEnv) -> Option<String> {
 
 /// Finishes what was stopped: `resume`, or `scan` when it was stopped before
 /// there was anything to resume.
-fn go_on(env: &TestEnv) {
+fn resume(env: &TestEnv) {
     if unfinished(env) > 0 {
         env.run("resume").ok();
     } else if !env.db().exists() || env.peek::<i64>("SELECT count(*) FROM scans") != Some(1) {
@@ -127,7 +127,7 @@ fn stop_and_resume(signal: Signal, seed: u64, times: usize) {
             resume.signal(signal);
             resume.wait();
         }
-        go_on(&env);
+        resume(&env);
         assert!(digests(&env).is_superset(&committed), "{context}");
         assert_eq!(answer(&env), truth, "{context}");
         env.run("verify").ok();
@@ -169,7 +169,7 @@ fn stop_in_stage(env: &TestEnv, line: &str, wanted: &str, signal: Signal) {
         if met && unfinished(env) == 1 && stage(env).as_deref() == Some(wanted) {
             return;
         }
-        go_on(env);
+        resume(env);
     }
     panic!("no scan could be stopped in the stage {wanted}");
 }
@@ -183,7 +183,7 @@ fn every_stage_can_be_stopped() {
         for signal in [Signal::INT, Signal::KILL] {
             stop_in_stage(&env, line, wanted, signal);
             env.run("status").ok();
-            go_on(&env);
+            resume(&env);
             assert_eq!(answer(&env), truth, "{wanted}, {signal:?}");
         }
     }
@@ -232,7 +232,7 @@ fn a_resumed_scan_counts_every_file_once() {
 }
 
 #[test]
-fn restart_lists_afresh_and_keeps_digests() {
+fn restart_lists_again_and_keeps_digests() {
     let env = tree();
     env.settle_clock();
     let digested = stopped_with_digests(&env, HASHING);
@@ -256,7 +256,7 @@ fn restart_lists_afresh_and_keeps_digests() {
 }
 
 #[test]
-fn scan_goes_on_with_an_unfinished_scan_by_itself() {
+fn scan_resumes_an_unfinished_scan_by_itself() {
     let env = tree();
     stopped_with_digests(&env, HASHING);
     env.run("scan tree").ok();
@@ -264,7 +264,7 @@ fn scan_goes_on_with_an_unfinished_scan_by_itself() {
     assert_eq!(
         env.sql::<i64>("SELECT count(*) FROM scans"),
         1,
-        "the same scan went on"
+        "the same scan was resumed"
     );
     assert_eq!(env.groups(), oracle::groups(&env.path(""), &["tree"]));
 }
@@ -272,9 +272,9 @@ fn scan_goes_on_with_an_unfinished_scan_by_itself() {
 #[test]
 fn resume_keeps_the_options_of_the_scan() {
     let env = tree();
-    env.file("tree/left-out/a", "x")
-        .file("tree/left-out/b", "x");
-    stopped_with_digests(&env, &format!("{HASHING} --exclude left-out --hash blake3"));
+    env.file("tree/excluded/a", "x")
+        .file("tree/excluded/b", "x");
+    stopped_with_digests(&env, &format!("{HASHING} --exclude excluded --hash blake3"));
     env.run("resume").ok();
     let report = env.report("");
     assert_eq!(report["groups"][0]["algorithm"], "blake3");
@@ -283,9 +283,9 @@ fn resume_keeps_the_options_of_the_scan() {
         !found
             .iter()
             .flatten()
-            .any(|path| path.starts_with("tree/left-out"))
+            .any(|path| path.starts_with("tree/excluded"))
     );
-    env.remove("tree/left-out");
+    env.remove("tree/excluded");
     assert_eq!(found, oracle::groups(&env.path(""), &["tree"]));
 }
 
@@ -379,7 +379,7 @@ fn a_report_between_stop_and_resume_says_that_it_is_not_whole() {
 }
 
 #[test]
-fn an_old_unfinished_scan_is_listed_afresh() {
+fn an_old_unfinished_scan_is_listed_again() {
     let env = tree();
     stopped_with_digests(&env, HASHING);
     let connection = rusqlite::Connection::open(env.db()).unwrap();

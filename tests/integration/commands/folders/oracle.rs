@@ -57,7 +57,7 @@ pub(super) fn check_groups(env: &TestEnv, options: &str) {
         .into_iter()
         .map(|group| group.iter().map(|path| Path::new("/").join(path)).collect())
         .collect();
-    let mut frees = 0;
+    let mut saves = 0;
     for (group, entry) in found.iter().zip(document["groups"].as_array().unwrap()) {
         assert!(
             group
@@ -71,9 +71,9 @@ pub(super) fn check_groups(env: &TestEnv, options: &str) {
             .flat_map(|folder| disk[folder].iter().map(|file| (file.0, file.1.len())))
             .collect();
         assert_eq!(entry["reclaimable"], gone.values().sum::<usize>());
-        frees += gone.values().sum::<usize>();
+        saves += gone.values().sum::<usize>();
     }
-    assert_eq!(document["totals"]["reclaimable"], frees);
+    assert_eq!(document["totals"]["reclaimable"], saves);
     let is_told = |a: &Path, b: &Path| {
         found.iter().any(|group| {
             let in_group = |path: &Path| group.iter().find(|folder| path.starts_with(folder));
@@ -87,8 +87,8 @@ pub(super) fn check_groups(env: &TestEnv, options: &str) {
             .collect::<BTreeSet<_>>()
     };
     for (a, b) in disk.keys().flat_map(|a| disk.keys().map(move |b| (a, b))) {
-        let frees_something = size(&disk[a]) > 0 && inodes(a) != inodes(b);
-        if !are_related(a, b) && frees_something && multiset(a) == multiset(b) {
+        let saves_something = size(&disk[a]) > 0 && inodes(a) != inodes(b);
+        if !are_related(a, b) && saves_something && multiset(a) == multiset(b) {
             assert!(is_told(a, b), "{a:?} equals {b:?}");
         }
     }
