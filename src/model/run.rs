@@ -188,53 +188,64 @@ pub struct Findings {
     pub worker_errors: Vec<String>,
 }
 
-/// What a scan counted, as the catalog keeps it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ScanCounters {
+/// Declares the counters of a scan. Each is a column of `scans` of the same
+/// name, which the schema makes from this list.
+macro_rules! scan_counters {
+    ($(#[doc = $help:literal] $name:ident;)*) => {
+        /// What a scan counted, as the catalog keeps it.
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+        pub struct ScanCounters {
+            $(#[doc = $help] pub $name: u64,)*
+        }
+
+        impl ScanCounters {
+            /// The names of all counters.
+            pub(crate) const NAMES: &[&str] = &[$(stringify!($name)),*];
+
+            /// Every counter, in the order of the names.
+            pub(crate) fn each(&mut self) -> [&mut u64; Self::NAMES.len()] {
+                [$(&mut self.$name),*]
+            }
+        }
+    };
+}
+
+scan_counters! {
     /// Folders listed.
-    pub folders: u64,
+    folders;
     /// Files seen.
-    pub files: u64,
+    files;
     /// Bytes in them.
-    pub bytes: u64,
+    bytes;
     /// Files seen for the first time.
-    pub added: u64,
+    added;
     /// Files whose metadata changed.
-    pub changed: u64,
+    changed;
     /// Those of `changed` where only the ctime did.
-    pub ctime_only: u64,
+    ctime_only;
     /// Files that came back.
-    pub restored: u64,
+    restored;
     /// Files marked as deleted.
-    pub removed: u64,
+    removed;
     /// Copies whose head and tail were hashed.
-    pub probed: u64,
+    probed;
     /// Copies read completely.
-    pub hashed: u64,
+    hashed;
     /// Bytes read.
-    pub bytes_read: u64,
+    bytes_read;
     /// Paths that became dead letters.
-    pub faults: u64,
+    faults;
 }
 
 impl ScanCounters {
     /// Adds the counts of another scan.
     #[must_use]
-    pub fn plus(self, other: &Self) -> Self {
-        Self {
-            folders: self.folders + other.folders,
-            files: self.files + other.files,
-            bytes: self.bytes + other.bytes,
-            added: self.added + other.added,
-            changed: self.changed + other.changed,
-            ctime_only: self.ctime_only + other.ctime_only,
-            restored: self.restored + other.restored,
-            removed: self.removed + other.removed,
-            probed: self.probed + other.probed,
-            hashed: self.hashed + other.hashed,
-            bytes_read: self.bytes_read + other.bytes_read,
-            faults: self.faults + other.faults,
+    pub fn plus(mut self, other: &Self) -> Self {
+        let mut other = *other;
+        for (sum, more) in self.each().into_iter().zip(other.each()) {
+            *sum += *more;
         }
+        self
     }
 }
 

@@ -3,8 +3,8 @@
 use rusqlite::{Connection, Transaction, params};
 
 use super::audits::corrupted;
-use crate::catalog::store::CatalogError;
 use crate::catalog::store::terms::{self, COPY, CopyColumns, UNREAD};
+use crate::catalog::store::{CatalogError, sql};
 use crate::catalog::write::WriterHandle;
 use crate::model::ScanId;
 
@@ -29,12 +29,9 @@ impl WriterHandle {
 /// Whether there can be something to inherit: an earlier scan read files, and
 /// one of these scans found new names.
 fn may_adopt(connection: &Connection, first: ScanId) -> rusqlite::Result<bool> {
-    connection.query_row(
-        "SELECT EXISTS (SELECT 1 FROM scans WHERE probed + hashed > 0)
-            AND EXISTS (SELECT 1 FROM scans WHERE id >= ?1 AND added > 0)",
-        [first.0],
-        |row| row.get(0),
-    )
+    let may = "SELECT EXISTS (SELECT 1 FROM scans WHERE probed + hashed > 0)
+            AND EXISTS (SELECT 1 FROM scans WHERE id >= ?1 AND added > 0)";
+    sql::value(connection, may, [first])
 }
 
 /// Copies what is known of an inode to its new names. `scans` are the first and
@@ -77,7 +74,7 @@ fn collect_newcomers(
                 AND {UNREAD} AND files.ino IS NOT NULL AND files.size > 0",
             terms::state_of("files")
         ),
-        params![first.0, last.0],
+        params![first, last],
     )?;
     transaction.execute_batch("CREATE INDEX temp.newcomers_by_inode ON newcomers (ino, volume)")
 }
@@ -87,10 +84,7 @@ fn collect_adopted(
     (first, last): (ScanId, ScanId),
     ignore_ctime: bool,
 ) -> rusqlite::Result<()> {
-    let newcomer = CopyColumns {
-        volume: "newcomers.volume",
-        ino: "newcomers.ino",
-    };
+    let newcomer = CopyColumns::of("newcomers.volume", "newcomers.ino");
     transaction.execute(
         &format!(
             "CREATE TEMP TABLE adopted AS
@@ -105,7 +99,7 @@ fn collect_adopted(
             content = terms::content(),
             same_copy = newcomer.is(&COPY),
         ),
-        params![first.0, last.0, ignore_ctime],
+        params![first, last, ignore_ctime],
     )?;
     // Others may have joined the class while the name was gone.
     transaction.execute_batch("UPDATE temp.adopted SET settled_in = NULL WHERE was_gone")

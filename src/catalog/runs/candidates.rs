@@ -181,10 +181,7 @@ fn collect_shared_sizes(connection: &Connection, wanted: &str) -> rusqlite::Resu
 /// were read before, cannot be read now or are deleted and may come back can only
 /// be compared by digest: then every member that is read needs one.
 fn collect_classes(connection: &Connection, selection: &Selection) -> rusqlite::Result<()> {
-    let live_copy = CopyColumns {
-        volume: "volume",
-        ino: "ino",
-    };
+    let live_copy = CopyColumns::of("volume", "ino");
     let wanted = match selection.hash_all {
         true => "sum(live AND NOT digested) > 0".to_owned(),
         false => format!(

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use rusqlite::params;
 
-use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly, rows};
+use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly, rows, sql};
 use crate::model::{FaultId, FolderId, RootId, Timestamp};
 
 /// One dead letter.
@@ -66,7 +66,7 @@ impl ReadOnly {
         let mut found = statement.query(params![after.0, limit])?;
         let mut entries = Vec::new();
         while let Some(row) = found.next()? {
-            let folder = FolderId(row.get(2)?);
+            let folder = row.get(2)?;
             let name = rows::name(row, 3)?;
             let mut path = rows::path(row, 1)?;
             path.push(&*paths.get(self, folder)?.1);
@@ -77,16 +77,16 @@ impl ReadOnly {
             // Pushing an empty path leaves a trailing slash.
             let path = path.components().collect();
             entries.push(FaultEntry {
-                id: FaultId(row.get(0)?),
+                id: row.get(0)?,
                 path,
-                root: RootId(row.get(12)?),
+                root: row.get(12)?,
                 folder,
                 is_folder,
                 step: row.get(4)?,
                 class: row.get(5)?,
                 attempts: row.get(6)?,
-                first: Timestamp(row.get(7)?),
-                last: Timestamp(row.get(8)?),
+                first: row.get(7)?,
+                last: row.get(8)?,
                 message: row.get(9)?,
                 hint: row.get(10)?,
                 size: row.get::<_, Option<i64>>(11)?.map(rows::unsigned),
@@ -97,26 +97,21 @@ impl ReadOnly {
 
     /// The causes of all dead letters, most frequent first.
     pub fn fault_causes(&self) -> Result<Vec<FaultCause>, CatalogError> {
-        let mut statement = self.connection.prepare_cached(
-            "SELECT step, message, min(hint), count(*) FROM faults
-              GROUP BY step, message ORDER BY count(*) DESC, step, message",
-        )?;
-        let rows = statement.query_map([], |row| {
+        let causes = "SELECT step, message, min(hint), count(*) FROM faults
+              GROUP BY step, message ORDER BY count(*) DESC, step, message";
+        Ok(sql::all(&self.connection, causes, [], |row| {
             Ok(FaultCause {
                 step: row.get(0)?,
                 message: row.get(1)?,
                 hint: row.get(2)?,
                 count: rows::unsigned(row.get(3)?),
             })
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        })?)
     }
 
     /// Number of dead letters.
     pub fn fault_count(&self) -> Result<u64, CatalogError> {
-        let count: i64 = self
-            .connection
-            .query_row("SELECT count(*) FROM faults", [], |row| row.get(0))?;
-        Ok(rows::unsigned(count))
+        let count = "SELECT count(*) FROM faults";
+        Ok(sql::count(&self.connection, count, [])?)
     }
 }

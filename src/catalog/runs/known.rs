@@ -6,9 +6,12 @@ use std::os::unix::ffi::OsStrExt;
 
 use rusqlite::params;
 
-use crate::catalog::store::{CatalogError, ReadOnly, rows, unsigned};
+use crate::catalog::store::{CatalogError, ReadOnly, rows, sql};
 use crate::catalog::write::Signature;
 use crate::model::{FileState, FolderId, RootId, ScanId};
+
+/// Sorts behind every name: none is as long.
+const LAST_NAME: [u8; 4096] = [0xff; 4096];
 
 /// A file row of one folder.
 #[derive(Debug, Clone, Copy)]
@@ -66,9 +69,8 @@ pub struct FolderRow {
 impl ReadOnly {
     /// Whether the catalog holds any file, including deleted ones.
     pub fn has_files(&self) -> Result<bool, CatalogError> {
-        Ok(self
-            .connection
-            .query_row("SELECT EXISTS (SELECT 1 FROM files)", [], |row| row.get(0))?)
+        let any = "SELECT EXISTS (SELECT 1 FROM files)";
+        Ok(sql::value(&self.connection, any, [])?)
     }
 
     /// Shows the file rows of a folder, by name.
@@ -79,23 +81,12 @@ impl ReadOnly {
         mut show: impl FnMut(&KnownFile<'_>),
     ) -> Result<(), CatalogError> {
         let after = range.after.map_or(&[][..], OsStr::as_bytes);
-        let mut statement;
-        let mut rows = match range.until {
-            None => {
-                statement = self.connection.prepare_cached(
-                    "SELECT name, size, mtime_ns, ctime_ns, ino, racy, removed_in IS NOT NULL
-                       FROM files WHERE folder = ?1 AND name > ?2 ORDER BY name",
-                )?;
-                statement.query(params![folder.0, after])?
-            }
-            Some(until) => {
-                statement = self.connection.prepare_cached(
-                    "SELECT name, size, mtime_ns, ctime_ns, ino, racy, removed_in IS NOT NULL
-                       FROM files WHERE folder = ?1 AND name > ?2 AND name <= ?3 ORDER BY name",
-                )?;
-                statement.query(params![folder.0, after, until.as_bytes()])?
-            }
-        };
+        let until = range.until.map_or(&LAST_NAME[..], OsStr::as_bytes);
+        let mut statement = self.connection.prepare_cached(
+            "SELECT name, size, mtime_ns, ctime_ns, ino, racy, removed_in IS NOT NULL
+               FROM files WHERE folder = ?1 AND name > ?2 AND name <= ?3 ORDER BY name",
+        )?;
+        let mut rows = statement.query(params![folder, after, until])?;
         while let Some(row) = rows.next()? {
             show(&KnownFile {
                 name: rows::name_ref(row, 0)?,
@@ -124,60 +115,48 @@ impl ReadOnly {
 
     /// How many live files of a folder have content.
     pub fn content_files_of(&self, folder: FolderId) -> Result<u64, CatalogError> {
-        let count: i64 = self
-            .connection
-            .prepare_cached(
-                "SELECT count(*) FROM files WHERE folder = ?1 AND size > 0 AND removed_in IS NULL",
-            )?
-            .query_row([folder.0], |row| row.get(0))?;
-        Ok(unsigned(count))
+        let count =
+            "SELECT count(*) FROM files WHERE folder = ?1 AND size > 0 AND removed_in IS NULL";
+        Ok(sql::count(&self.connection, count, [folder])?)
     }
 
     /// The names of the live empty files of a folder.
     pub fn empty_files_of(&self, folder: FolderId) -> Result<Vec<OsString>, CatalogError> {
-        let mut statement = self.connection.prepare_cached(
-            "SELECT name FROM files WHERE folder = ?1 AND size = 0 AND removed_in IS NULL",
-        )?;
-        let names = statement.query_map([folder.0], |row| rows::name(row, 0))?;
-        Ok(names.collect::<Result<_, _>>()?)
+        let names = "SELECT name FROM files WHERE folder = ?1 AND size = 0 AND removed_in IS NULL";
+        Ok(sql::all(&self.connection, names, [folder], |row| {
+            rows::name(row, 0)
+        })?)
     }
 
     /// The subfolder rows of a folder, by name.
     pub fn subfolders_of(&self, folder: FolderId) -> Result<Vec<KnownFolder>, CatalogError> {
-        let mut statement = self.connection.prepare_cached(
-            "SELECT id, name, removed_in IS NOT NULL, mount_point, signature,
+        let subfolders = "SELECT id, name, removed_in IS NOT NULL, mount_point, signature,
                     EXISTS (SELECT 1 FROM folders AS below
                              WHERE below.parent = folders.id AND below.removed_in IS NULL)
-               FROM folders WHERE parent = ?1 ORDER BY name",
-        )?;
-        let rows = statement.query_map([folder.0], |row| {
+               FROM folders WHERE parent = ?1 ORDER BY name";
+        Ok(sql::all(&self.connection, subfolders, [folder], |row| {
             Ok(KnownFolder {
-                id: FolderId(row.get(0)?),
+                id: row.get(0)?,
                 name: rows::name(row, 1)?,
                 removed: row.get(2)?,
                 mount_point: row.get(3)?,
                 signature: Signature::in_row(row, 4)?,
                 has_subfolders: row.get(5)?,
             })
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        })?)
     }
 
     /// Whether something is known to be mounted on a live folder below
     /// `folder`.
     pub fn has_mount_point_below(&self, folder: FolderId) -> Result<bool, CatalogError> {
-        Ok(self
-            .connection
-            .prepare_cached(
-                "WITH RECURSIVE below (id, mount_point) AS (
-                     VALUES (?1, 0)
-                     UNION ALL
-                     SELECT folders.id, folders.mount_point
-                       FROM below JOIN folders ON folders.parent = below.id
-                      WHERE folders.removed_in IS NULL)
-                 SELECT EXISTS (SELECT 1 FROM below WHERE mount_point)",
-            )?
-            .query_row([folder.0], |row| row.get(0))?)
+        let any = "WITH RECURSIVE below (id, mount_point) AS (
+                 VALUES (?1, 0)
+                 UNION ALL
+                 SELECT folders.id, folders.mount_point
+                   FROM below JOIN folders ON folders.parent = below.id
+                  WHERE folders.removed_in IS NULL)
+             SELECT EXISTS (SELECT 1 FROM below WHERE mount_point)";
+        Ok(sql::value(&self.connection, any, [folder])?)
     }
 
     /// Folders that `scan` has found but not visited: the parent is listed,
@@ -188,16 +167,15 @@ impl ReadOnly {
         root: RootId,
         limit: u32,
     ) -> Result<Vec<FolderId>, CatalogError> {
-        let mut statement = self.connection.prepare_cached(
+        let pending =
             "SELECT folders.id FROM folders JOIN folders AS parents ON parents.id = folders.parent
               WHERE folders.root = ?2 AND parents.listed_in = ?1
                 AND folders.visited_in IS NOT ?1 AND folders.removed_in IS NULL
-              LIMIT ?3",
-        )?;
-        let rows = statement.query_map(params![scan.0, root.0, limit], |row| {
-            row.get(0).map(FolderId)
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
+              LIMIT ?3";
+        let values = params![scan, root, limit];
+        Ok(sql::all(&self.connection, pending, values, |row| {
+            row.get(0)
+        })?)
     }
 
     /// Folders that `scan` has listed, in id order after `after`.
@@ -208,15 +186,13 @@ impl ReadOnly {
         after: FolderId,
         limit: u32,
     ) -> Result<Vec<FolderId>, CatalogError> {
-        let mut statement = self.connection.prepare_cached(
-            "SELECT id FROM folders
+        let listed = "SELECT id FROM folders
               WHERE root = ?2 AND id > ?3 AND listed_in = ?1 AND removed_in IS NULL
-              ORDER BY id LIMIT ?4",
-        )?;
-        let rows = statement.query_map(params![scan.0, root.0, after.0, limit], |row| {
-            row.get(0).map(FolderId)
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
+              ORDER BY id LIMIT ?4";
+        let values = params![scan, root, after, limit];
+        Ok(sql::all(&self.connection, listed, values, |row| {
+            row.get(0)
+        })?)
     }
 
     /// What a folder's own row says.
@@ -227,13 +203,12 @@ impl ReadOnly {
                 "SELECT mtime_ns, ctime_ns, mount_point, visited_in, signature
                    FROM folders WHERE id = ?1",
             )?
-            .query_row([folder.0], |row| {
-                let mtime: Option<i64> = row.get(0)?;
-                let ctime: Option<i64> = row.get(1)?;
+            .query_row([folder], |row| {
+                let (mtime, ctime): (Option<i64>, Option<i64>) = (row.get(0)?, row.get(1)?);
                 Ok(FolderRow {
                     times: mtime.zip(ctime),
                     mount_point: row.get(2)?,
-                    visited_in: row.get::<_, Option<i64>>(3)?.map(ScanId),
+                    visited_in: row.get(3)?,
                     signature: Signature::in_row(row, 4)?,
                 })
             })?)

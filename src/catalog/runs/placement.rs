@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, Transaction, params};
 
 use super::roots::{RootRow, child};
-use crate::catalog::store::{CatalogError, Exclusive, blob, path_blob, signed};
-use crate::model::{FolderId, RootId, ScanId, Timestamp, VolumeId};
+use crate::catalog::store::{CatalogError, Exclusive, blob, path_blob, signed, sql};
+use crate::catalog::write::RootDelta;
+use crate::model::{FolderId, RootId, Timestamp, VolumeId};
 
 /// Which root a path to be scanned belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,10 +60,10 @@ fn add_root(
     volume: VolumeId,
     roots: &[RootRow],
 ) -> Result<Placement, CatalogError> {
-    let root: RootId = transaction.query_row(
+    let root = sql::value(
+        transaction,
         "INSERT INTO roots (path, volume, folders, created_at) VALUES (?1, ?2, 1, ?3) RETURNING id",
-        params![path_blob(path), volume.0, Timestamp::now().0],
-        |row| row.get(0).map(RootId),
+        params![path_blob(path), volume, Timestamp::now()],
     )?;
     let top = insert_folder(transaction, root, None, OsStr::new(""))?;
     let mut absorbed = Vec::new();
@@ -94,12 +95,12 @@ fn absorb(
     let name = below.file_name().unwrap_or_default();
     transaction.execute(
         "UPDATE folders SET parent = ?2, name = ?3 WHERE id = ?1",
-        params![inner.top.0, parent.0, blob(name)],
+        params![inner.top, parent, blob(name)],
     )?;
     for table in ["folders", "faults"] {
         transaction.execute(
             &format!("UPDATE {table} SET root = ?2 WHERE root = ?1"),
-            params![inner.id.0, outer.0],
+            params![inner.id, outer],
         )?;
     }
     transaction.execute(
@@ -108,19 +109,15 @@ fn absorb(
                           ELSE CAST(?3 || x'2f' || subpath AS BLOB) END,
                 state = CASE state WHEN 'interrupted' THEN 'superseded' ELSE state END
          WHERE root = ?1",
-        params![inner.id.0, outer.0, path_blob(below)],
+        params![inner.id, outer, path_blob(below)],
     )?;
-    transaction.execute(
-        "UPDATE roots SET folders = folders + ?2, files = files + ?3, bytes = bytes + ?4
-         WHERE id = ?1",
-        params![
-            outer.0,
-            signed(inner.folders),
-            signed(inner.files),
-            signed(inner.bytes)
-        ],
-    )?;
-    transaction.execute("DELETE FROM roots WHERE id = ?1", [inner.id.0])?;
+    RootDelta {
+        folders: signed(inner.folders),
+        files: signed(inner.files),
+        bytes: signed(inner.bytes),
+    }
+    .add_to(transaction, outer)?;
+    transaction.execute("DELETE FROM roots WHERE id = ?1", [inner.id])?;
     Ok(())
 }
 
@@ -131,39 +128,28 @@ fn ensure_folders(
     top: FolderId,
     below: &Path,
 ) -> rusqlite::Result<FolderId> {
-    let mut folder = top;
+    let (mut folder, mut added) = (top, 0);
     for name in below {
         folder = match child(connection, folder, name)? {
             Some(known) => {
-                restore_folder(connection, root, known)?;
+                // It is about to be scanned, so it exists.
+                let restore =
+                    "UPDATE folders SET removed_in = NULL WHERE id = ?1 AND removed_in IS NOT NULL";
+                added += sql::run(connection, restore, [known])?;
                 known
             }
             None => {
-                connection.execute(
-                    "UPDATE roots SET folders = folders + 1 WHERE id = ?1",
-                    [root.0],
-                )?;
+                added += 1;
                 insert_folder(connection, root, Some(folder), name)?
             }
         };
     }
-    Ok(folder)
-}
-
-/// Marks a folder as existing: it is about to be scanned.
-fn restore_folder(connection: &Connection, root: RootId, folder: FolderId) -> rusqlite::Result<()> {
-    let restored = connection
-        .prepare_cached(
-            "UPDATE folders SET removed_in = NULL WHERE id = ?1 AND removed_in IS NOT NULL",
-        )?
-        .execute([folder.0])?;
-    if restored > 0 {
-        connection.execute(
-            "UPDATE roots SET folders = folders + 1 WHERE id = ?1",
-            [root.0],
-        )?;
+    RootDelta {
+        folders: i64::try_from(added).unwrap_or(0),
+        ..RootDelta::default()
     }
-    Ok(())
+    .add_to(connection, root)?;
+    Ok(folder)
 }
 
 fn insert_folder(
@@ -174,15 +160,9 @@ fn insert_folder(
 ) -> rusqlite::Result<FolderId> {
     // The scan that will list it is not known yet; the next number is close
     // enough for "first seen".
-    let scan: ScanId =
-        connection.query_row("SELECT coalesce(max(id), 0) + 1 FROM scans", [], |row| {
-            row.get(0).map(ScanId)
-        })?;
-    connection.query_row(
-        "INSERT INTO folders (root, parent, name, first_scan) VALUES (?1, ?2, ?3, ?4) RETURNING id",
-        params![root.0, parent.map(|parent| parent.0), blob(name), scan.0],
-        |row| row.get(0).map(FolderId),
-    )
+    let insert = "INSERT INTO folders (root, parent, name, first_scan)
+         VALUES (?1, ?2, ?3, (SELECT coalesce(max(id), 0) + 1 FROM scans)) RETURNING id";
+    sql::value(connection, insert, params![root, parent, blob(name)])
 }
 
 #[cfg(test)]

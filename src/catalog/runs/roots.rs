@@ -3,10 +3,10 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, Row, params};
 
 use crate::catalog::store::{
-    CatalogError, Exclusive, ReadOnly, blob, forget_summary, path_blob, rows, unsigned,
+    CatalogError, Exclusive, ReadOnly, blob, forget_summary, path_blob, rows, sql, unsigned,
 };
 use crate::model::{FolderId, RootId, Timestamp, VolumeId};
 
@@ -54,15 +54,11 @@ const ROOT_SQL: &str = "SELECT roots.id, roots.path, folders.id, volumes.identit
 
 fn root_row(row: &Row<'_>) -> rusqlite::Result<RootRow> {
     Ok(RootRow {
-        id: RootId(row.get(0)?),
+        id: row.get(0)?,
         path: rows::path(row, 1)?,
-        top: FolderId(row.get(2)?),
-        volume: VolumeRow {
-            identity: row.get(3)?,
-            fstype: row.get(4)?,
-            stable_inodes: row.get(5)?,
-        },
-        volume_id: VolumeId(row.get(10)?),
+        top: row.get(2)?,
+        volume: volume_row(row, 3)?,
+        volume_id: row.get(10)?,
         follow: row.get(6)?,
         folders: unsigned(row.get(7)?),
         files: unsigned(row.get(8)?),
@@ -70,34 +66,29 @@ fn root_row(row: &Row<'_>) -> rusqlite::Result<RootRow> {
     })
 }
 
-fn all_roots(connection: &Connection) -> Result<Vec<RootRow>, CatalogError> {
-    let mut statement = connection.prepare_cached(ROOT_SQL)?;
-    let rows = statement.query_map([], root_row)?;
-    Ok(rows.collect::<Result<_, _>>()?)
+/// The columns from `first` on as a volume.
+fn volume_row(row: &Row<'_>, first: usize) -> rusqlite::Result<VolumeRow> {
+    Ok(VolumeRow {
+        identity: row.get(first)?,
+        fstype: row.get(first + 1)?,
+        stable_inodes: row.get(first + 2)?,
+    })
 }
 
 impl ReadOnly {
     /// All roots, by path.
     pub fn roots(&self) -> Result<Vec<RootRow>, CatalogError> {
-        all_roots(&self.connection)
+        Ok(sql::all(&self.connection, ROOT_SQL, [], root_row)?)
     }
 
     /// The volumes of roots and folders, and when each was last seen.
     pub fn volumes(&self) -> Result<Vec<(VolumeRow, Timestamp)>, CatalogError> {
-        let mut statement = self.connection.prepare(
-            "SELECT identity, fstype, stable_inodes, last_seen FROM volumes
+        let volumes = "SELECT identity, fstype, stable_inodes, last_seen FROM volumes
               WHERE id IN (SELECT volume FROM roots UNION SELECT volume FROM folders)
-              ORDER BY identity",
-        )?;
-        let rows = statement.query_map([], |row| {
-            let volume = VolumeRow {
-                identity: row.get(0)?,
-                fstype: row.get(1)?,
-                stable_inodes: row.get(2)?,
-            };
-            Ok((volume, Timestamp(row.get(3)?)))
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
+              ORDER BY identity";
+        Ok(sql::all(&self.connection, volumes, [], |row| {
+            Ok((volume_row(row, 0)?, row.get(3)?))
+        })?)
     }
 
     /// The catalogued folder at an absolute path, live or marked as deleted.
@@ -114,7 +105,7 @@ impl ReadOnly {
 impl Exclusive {
     /// All roots, by path.
     pub fn roots(&self) -> Result<Vec<RootRow>, CatalogError> {
-        all_roots(&self.connection)
+        Ok(sql::all(&self.connection, ROOT_SQL, [], root_row)?)
     }
 
     /// Registers a volume, or refreshes when it was last seen.
@@ -128,16 +119,17 @@ impl Exclusive {
         let transaction = self.connection.transaction()?;
         let files = transaction.execute(
             "DELETE FROM files WHERE folder IN (SELECT id FROM folders WHERE root = ?1)",
-            [root.0],
+            [root],
         )?;
-        transaction.execute("DELETE FROM faults WHERE root = ?1", [root.0])?;
-        // Children before parents, or each delete would be refused.
-        transaction.execute(
+        for statement in [
+            "DELETE FROM faults WHERE root = ?1",
+            // Children before parents, or each delete would be refused.
             "UPDATE folders SET parent = NULL, name = x'' WHERE root = ?1",
-            [root.0],
-        )?;
-        transaction.execute("DELETE FROM folders WHERE root = ?1", [root.0])?;
-        transaction.execute("DELETE FROM roots WHERE id = ?1", [root.0])?;
+            "DELETE FROM folders WHERE root = ?1",
+            "DELETE FROM roots WHERE id = ?1",
+        ] {
+            transaction.execute(statement, [root])?;
+        }
         forget_summary(&transaction)?;
         transaction.commit()?;
         Ok(files as u64)
@@ -162,7 +154,7 @@ impl Exclusive {
         }
         self.connection.execute(
             "UPDATE roots SET path = ?2, volume = ?3 WHERE id = ?1",
-            params![root.id.0, path_blob(new), volume.0],
+            params![root.id, path_blob(new), volume],
         )?;
         forget_summary(&self.connection)?;
         self.root_at(new)
@@ -181,27 +173,22 @@ impl Exclusive {
     /// seen in different boots, would count as two copies.
     pub fn rehome(&mut self, root: RootId, volume: VolumeId) -> Result<(), CatalogError> {
         let transaction = self.connection.transaction()?;
-        transaction.execute(
+        for statement in [
             "UPDATE folders SET volume = ?2
               WHERE root = ?1 AND volume = (SELECT volume FROM roots WHERE id = ?1)
                 AND volume <> ?2",
-            params![root.0, volume.0],
-        )?;
-        transaction.execute(
             "UPDATE roots SET volume = ?2 WHERE id = ?1 AND volume <> ?2",
-            params![root.0, volume.0],
-        )?;
+        ] {
+            transaction.execute(statement, params![root, volume])?;
+        }
         transaction.commit()?;
         Ok(())
     }
 
     /// Stores whether a root's scans follow links.
     pub fn set_follow(&self, root: RootId, follow: bool) -> Result<(), CatalogError> {
-        self.connection.execute(
-            "UPDATE roots SET follow = ?2 WHERE id = ?1",
-            params![root.0, follow],
-        )?;
-        Ok(())
+        let set = "UPDATE roots SET follow = ?2 WHERE id = ?1";
+        Ok(sql::run(&self.connection, set, params![root, follow]).map(drop)?)
     }
 }
 
@@ -210,24 +197,19 @@ pub(crate) fn upsert_volume(
     connection: &Connection,
     volume: &VolumeRow,
 ) -> rusqlite::Result<VolumeId> {
-    connection
-        .prepare_cached(
-            "INSERT INTO volumes (identity, fstype, stable_inodes, last_seen)
-             VALUES (?1, ?2, ?3, ?4)
-             ON CONFLICT (identity) DO UPDATE SET
-                 fstype = excluded.fstype, stable_inodes = excluded.stable_inodes,
-                 last_seen = excluded.last_seen
-             RETURNING id",
-        )?
-        .query_row(
-            params![
-                volume.identity,
-                volume.fstype,
-                volume.stable_inodes,
-                Timestamp::now().0
-            ],
-            |row| row.get(0).map(VolumeId),
-        )
+    let upsert = "INSERT INTO volumes (identity, fstype, stable_inodes, last_seen)
+         VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT (identity) DO UPDATE SET
+             fstype = excluded.fstype, stable_inodes = excluded.stable_inodes,
+             last_seen = excluded.last_seen
+         RETURNING id";
+    let VolumeRow {
+        identity,
+        fstype,
+        stable_inodes,
+    } = volume;
+    let values = params![identity, fstype, stable_inodes, Timestamp::now()];
+    sql::value(connection, upsert, values)
 }
 
 /// The folder at `below`, if it and all folders above it are catalogued.
@@ -251,12 +233,9 @@ pub(crate) fn child(
     parent: FolderId,
     name: &OsStr,
 ) -> rusqlite::Result<Option<FolderId>> {
-    connection
-        .prepare_cached("SELECT id FROM folders WHERE parent = ?1 AND name = ?2")?
-        .query_row(params![parent.0, blob(name)], |row| {
-            row.get(0).map(FolderId)
-        })
-        .optional()
+    let child = "SELECT id FROM folders WHERE parent = ?1 AND name = ?2";
+    let values = params![parent, blob(name)];
+    sql::first(connection, child, values, |row| row.get(0))
 }
 
 #[cfg(test)]

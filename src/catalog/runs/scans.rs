@@ -4,9 +4,12 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, Row, params};
 
-use crate::catalog::store::{CatalogError, ReadOnly, path_blob, rows, signed, unsigned};
+use crate::catalog::store::{
+    CatalogError, Exclusive, ReadOnly, path_blob, rows, signed, sql, unsigned,
+};
+use crate::catalog::write::set_state;
 use crate::model::{
     Algorithm, AsOf, ListingOptions, Mode, RootId, ScanCounters, ScanId, ScanOptions, ScanState,
     Stage, Timestamp, Totals,
@@ -56,86 +59,79 @@ pub struct ScanRow {
     pub finished: Option<Timestamp>,
 }
 
-const COLUMNS: &str = "id, root, subpath, state, stage, mode, options, folders, files, bytes,
-    added, changed, ctime_only, restored, removed, probed, hashed, bytes_read, faults,
-    groups, copies, reclaimable, unchecked, started_at, updated_at, finished_at";
+/// The columns that [`scan_row`] reads by number; it reads the counters by name.
+const COLUMNS: &str = "id, root, subpath, state, stage, mode, options, groups, copies, reclaimable,
+    unchecked, started_at, updated_at, finished_at";
 
 fn scan_row(row: &Row<'_>) -> rusqlite::Result<ScanRow> {
-    let count = |index| row.get(index).map(unsigned);
-    let groups: Option<i64> = row.get(19)?;
-    let totals = match groups {
-        Some(groups) => Some(Totals {
-            groups: unsigned(groups),
-            copies: count(20)?,
-            reclaimable: count(21)?,
-            unchecked: count(22)?,
-        }),
-        None => None,
-    };
+    let mut counters = ScanCounters::default();
+    for (name, count) in ScanCounters::NAMES.iter().zip(counters.each()) {
+        *count = unsigned(row.get(*name)?);
+    }
     Ok(ScanRow {
-        id: ScanId(row.get(0)?),
-        root: RootId(row.get(1)?),
+        id: row.get(0)?,
+        root: row.get(1)?,
         subpath: rows::path(row, 2)?,
         state: rows::word(row, 3, ScanState::parse)?,
         stage: rows::word(row, 4, Stage::parse)?,
         mode: row.get(5)?,
-        options: options(row, 6)?,
-        counters: ScanCounters {
-            folders: count(7)?,
-            files: count(8)?,
-            bytes: count(9)?,
-            added: count(10)?,
-            changed: count(11)?,
-            ctime_only: count(12)?,
-            restored: count(13)?,
-            removed: count(14)?,
-            probed: count(15)?,
-            hashed: count(16)?,
-            bytes_read: count(17)?,
-            faults: count(18)?,
-        },
-        totals,
-        started: Timestamp(row.get(23)?),
-        updated: Timestamp(row.get(24)?),
-        finished: row.get::<_, Option<i64>>(25)?.map(Timestamp),
+        options: ScanOptions::from_json(row.get_ref(6)?.as_str()?),
+        counters,
+        totals: totals(row, 7)?,
+        started: row.get(11)?,
+        updated: row.get(12)?,
+        finished: row.get(13)?,
     })
 }
 
-/// Inserts a running scan.
-pub(crate) fn begin(connection: &Connection, scan: &NewScan<'_>) -> rusqlite::Result<ScanId> {
-    let now = Timestamp::now().0;
-    connection.execute(
-        "INSERT INTO scans (root, subpath, state, stage, mode, algorithm, options,
-                            started_at, updated_at)
-         VALUES (?1, ?2, 'running', 'list', ?3, ?4, ?5, ?6, ?6)",
-        params![
-            scan.root.0,
+/// The columns from `first` on as totals; `None` before the scan ended.
+fn totals(row: &Row<'_>, first: usize) -> rusqlite::Result<Option<Totals>> {
+    if row.get::<_, Option<i64>>(first)?.is_none() {
+        return Ok(None);
+    }
+    let count = |at| row.get(first + at).map(unsigned);
+    Ok(Some(Totals {
+        groups: count(0)?,
+        copies: count(1)?,
+        reclaimable: count(2)?,
+        unchecked: count(3)?,
+    }))
+}
+
+impl Exclusive {
+    /// Inserts a running scan.
+    pub fn begin_scan(&self, scan: &NewScan<'_>) -> Result<ScanId, CatalogError> {
+        let insert = "INSERT INTO scans (root, subpath, state, stage, mode, algorithm, options,
+                                started_at, updated_at)
+             VALUES (?1, ?2, 'running', 'list', ?3, ?4, ?5, ?6, ?6) RETURNING id";
+        let values = params![
+            scan.root,
             path_blob(scan.subpath),
             scan.mode,
             scan.algorithm.name(),
             scan.options.to_json(),
-            now
-        ],
-    )?;
-    Ok(ScanId(connection.last_insert_rowid()))
-}
+            Timestamp::now()
+        ];
+        Ok(sql::value(&self.connection, insert, values)?)
+    }
 
-/// Marks a scan that a new one replaces.
-pub(crate) fn supersede(connection: &Connection, scan: ScanId) -> rusqlite::Result<()> {
-    connection.execute(
-        "UPDATE scans SET state = 'superseded' WHERE id = ?1",
-        [scan.0],
-    )?;
-    Ok(())
-}
+    /// Marks an unfinished scan running again.
+    pub fn continue_scan(&self, scan: ScanId, stage: Stage) -> Result<(), CatalogError> {
+        let running = ScanState::Running;
+        Ok(set_state(&self.connection, scan, running, stage)?)
+    }
 
-/// Marks scans that a killed process left running as interrupted.
-pub(crate) fn mark_orphans(connection: &Connection) -> rusqlite::Result<()> {
-    connection.execute(
-        "UPDATE scans SET state = 'interrupted' WHERE state = 'running'",
-        [],
-    )?;
-    Ok(())
+    /// Marks an unfinished scan that a new one replaces.
+    pub fn supersede_scan(&self, scan: ScanId) -> Result<(), CatalogError> {
+        let supersede = "UPDATE scans SET state = 'superseded' WHERE id = ?1";
+        Ok(sql::run(&self.connection, supersede, [scan]).map(drop)?)
+    }
+
+    /// Marks scans that a killed process left running as interrupted.
+    pub fn mark_orphans(&self) -> Result<(), CatalogError> {
+        let interrupt = "UPDATE scans SET state = 'interrupted' WHERE state = 'running'";
+        Ok(sql::run(&self.connection, interrupt, []).map(drop)?)
+    }
 }
 
 /// Stores the totals of the whole catalog with a scan.
@@ -144,23 +140,16 @@ pub(crate) fn set_totals(
     scan: ScanId,
     totals: &Totals,
 ) -> rusqlite::Result<()> {
-    connection.execute(
-        "UPDATE scans SET groups = ?2, copies = ?3, reclaimable = ?4, unchecked = ?5
-         WHERE id = ?1",
-        params![
-            scan.0,
-            signed(totals.groups),
-            signed(totals.copies),
-            signed(totals.reclaimable),
-            signed(totals.unchecked)
-        ],
-    )?;
-    Ok(())
-}
-
-/// Column `index` as options.
-fn options(row: &Row<'_>, index: usize) -> rusqlite::Result<Option<ScanOptions>> {
-    Ok(ScanOptions::from_json(row.get_ref(index)?.as_str()?))
+    let set = "UPDATE scans SET groups = ?2, copies = ?3, reclaimable = ?4, unchecked = ?5
+         WHERE id = ?1";
+    let values = params![
+        scan,
+        signed(totals.groups),
+        signed(totals.copies),
+        signed(totals.reclaimable),
+        signed(totals.unchecked)
+    ];
+    sql::run(connection, set, values).map(drop)
 }
 
 impl ScanRow {
@@ -185,11 +174,7 @@ impl ReadOnly {
 
     /// The scan with this number.
     pub fn scan(&self, id: ScanId) -> Result<Option<ScanRow>, CatalogError> {
-        let sql = format!("SELECT {COLUMNS} FROM scans WHERE id = ?1");
-        Ok(self
-            .connection
-            .query_row(&sql, [id.0], scan_row)
-            .optional()?)
+        Ok(self.scans_where(&format!("id = {id}"))?.pop())
     }
 
     /// Scans that are neither complete nor superseded, oldest first.
@@ -251,17 +236,14 @@ impl ReadOnly {
 
     /// The catalog's digest algorithm.
     pub fn algorithm(&self) -> Result<Algorithm, CatalogError> {
+        let algorithm = "SELECT algorithm FROM catalog";
         Ok(self
             .connection
-            .query_row("SELECT algorithm FROM catalog", [], |row| {
-                rows::algorithm(row, 0)
-            })?)
+            .query_row(algorithm, [], |row| rows::algorithm(row, 0))?)
     }
 
     fn scans_where(&self, condition: &str) -> Result<Vec<ScanRow>, CatalogError> {
-        let sql = format!("SELECT {COLUMNS} FROM scans WHERE {condition}");
-        let mut statement = self.connection.prepare(&sql)?;
-        let rows = statement.query_map([], scan_row)?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        let scans = format!("SELECT {COLUMNS}, * FROM scans WHERE {condition}");
+        Ok(sql::all(&self.connection, &scans, [], scan_row)?)
     }
 }

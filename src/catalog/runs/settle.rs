@@ -1,43 +1,18 @@
-//! What is done once per scan, over the whole catalog: starting and ending it,
-//! changing the algorithm, and forgetting what can no longer be trusted.
+//! What is done once per scan, over the whole catalog: ending it, changing the
+//! algorithm, and forgetting what can no longer be trusted.
 
 use rusqlite::Connection;
 
 use super::audits::corrupted;
 use super::roots::{VolumeRow, upsert_volume};
-use super::scans::{self, NewScan};
+use super::scans::set_totals;
 use super::summary;
 use crate::catalog::store::terms::{self, FORGET_DIGEST, UNREAD, UNRESOLVED, several_copies};
-use crate::catalog::store::{CatalogError, Exclusive, unsettle};
+use crate::catalog::store::{CatalogError, Exclusive, sql, unsettle};
 use crate::catalog::write::{WriterHandle, hash_states, set_state, subtree};
 use crate::model::{Algorithm, FolderId, RootId, ScanId, ScanState, Stage, Summary, VolumeId};
 
 impl Exclusive {
-    /// Marks scans left running by a killed process as interrupted.
-    pub fn mark_orphans(&self) -> Result<(), CatalogError> {
-        Ok(scans::mark_orphans(&self.connection)?)
-    }
-
-    /// Inserts a running scan.
-    pub fn begin_scan(&self, scan: &NewScan<'_>) -> Result<ScanId, CatalogError> {
-        Ok(scans::begin(&self.connection, scan)?)
-    }
-
-    /// Marks an unfinished scan running again.
-    pub fn continue_scan(&self, scan: ScanId, stage: Stage) -> Result<(), CatalogError> {
-        Ok(set_state(
-            &self.connection,
-            scan,
-            ScanState::Running,
-            stage,
-        )?)
-    }
-
-    /// Marks an unfinished scan that a new one replaces.
-    pub fn supersede_scan(&self, scan: ScanId) -> Result<(), CatalogError> {
-        Ok(scans::supersede(&self.connection, scan)?)
-    }
-
     /// Makes `algorithm` the catalog's; returns how many digests became stale.
     pub fn set_algorithm(&mut self, algorithm: Algorithm) -> Result<u64, CatalogError> {
         let transaction = self.connection.transaction()?;
@@ -63,7 +38,7 @@ impl Exclusive {
         );
         let mut corrupted = 0;
         for folder in subtree(&transaction, top)? {
-            transaction.prepare_cached(&forget)?.execute([folder.0])?;
+            sql::run(&transaction, &forget, [folder])?;
             corrupted += corrupted::forget(&transaction, folder)? as u64;
         }
         // Also for names outside the folder: they may be names of the same files.
@@ -125,7 +100,7 @@ impl WriterHandle {
             hash_states::forget_stale(transaction)?;
             corrupted::forget_stale(transaction)?;
             for scan in scans {
-                scans::set_totals(transaction, scan, &found.totals)?;
+                set_totals(transaction, scan, &found.totals)?;
                 set_state(transaction, scan, ScanState::Complete, Stage::Settle)?;
             }
             Ok(())
@@ -136,12 +111,8 @@ impl WriterHandle {
 /// Forgets older dead letters of files that need not be read any more: they are
 /// resolved now, or the only copy of their size.
 fn drop_moot_faults(connection: &Connection, first: ScanId) -> rusqlite::Result<()> {
-    let any: bool = connection.query_row(
-        "SELECT EXISTS (SELECT 1 FROM faults WHERE scan < ?1 AND length(name) > 0)",
-        [first.0],
-        |row| row.get(0),
-    )?;
-    if any {
+    let any = "SELECT EXISTS (SELECT 1 FROM faults WHERE scan < ?1 AND length(name) > 0)";
+    if sql::value(connection, any, [first])? {
         connection.execute(
             &format!(
                 "WITH wanted AS MATERIALIZED (
@@ -158,7 +129,7 @@ fn drop_moot_faults(connection: &Connection, first: ScanId) -> rusqlite::Result<
                              OR files.size NOT IN (SELECT size FROM wanted)))",
                 several = several_copies()
             ),
-            [first.0],
+            [first],
         )?;
     }
     Ok(())

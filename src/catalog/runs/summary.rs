@@ -4,10 +4,10 @@
 
 use std::path::Path;
 
-use rusqlite::{OptionalExtension, Transaction, params};
+use rusqlite::{Transaction, params};
 
 use crate::catalog::query::Settled;
-use crate::catalog::store::{CatalogError, ReadOnly, path_blob, rows, signed, unsigned};
+use crate::catalog::store::{CatalogError, ReadOnly, path_blob, rows, signed, sql, unsigned};
 use crate::model::{ScanId, Summary, TopFolder, TopGroup};
 
 /// Keeps a summary as of `scan`.
@@ -16,32 +16,24 @@ pub(crate) fn keep(
     scan: ScanId,
     summary: &Summary,
 ) -> rusqlite::Result<()> {
-    transaction.execute("DELETE FROM top_groups", [])?;
-    for (rank, group) in (1_i64..).zip(&summary.groups) {
-        transaction.execute(
-            "INSERT INTO top_groups (rank, size, copies, path) VALUES (?1, ?2, ?3, ?4)",
-            params![
-                rank,
-                signed(group.size),
-                signed(group.copies),
-                path_blob(Path::new(&group.path))
-            ],
-        )?;
+    transaction.execute_batch("DELETE FROM top_groups; DELETE FROM top_folders;")?;
+    let add = |into, rank: i64, (path, copies, bytes): (&Path, u64, u64)| {
+        let insert = format!("INSERT INTO {into} VALUES (?1, ?2, ?3, ?4)");
+        let values = params![rank, path_blob(path), signed(copies), signed(bytes)];
+        sql::run(transaction, &insert, values)
+    };
+    for (rank, group) in (1..).zip(&summary.groups) {
+        add("top_groups", rank, (&group.path, group.copies, group.size))?;
     }
-    transaction.execute("DELETE FROM top_folders", [])?;
-    for (rank, folder) in (1_i64..).zip(&summary.folders) {
-        transaction.execute(
-            "INSERT INTO top_folders (rank, path, copies, reclaimable) VALUES (?1, ?2, ?3, ?4)",
-            params![
-                rank,
-                path_blob(&folder.path),
-                signed(folder.copies),
-                signed(folder.reclaimable)
-            ],
-        )?;
+    for (rank, folder) in (1..).zip(&summary.folders) {
+        let TopFolder {
+            path,
+            copies,
+            reclaimable,
+        } = folder;
+        add("top_folders", rank, (path, *copies, *reclaimable))?;
     }
-    transaction.execute("UPDATE catalog SET grouped_in = ?1", [scan.0])?;
-    Ok(())
+    sql::run(transaction, "UPDATE catalog SET grouped_in = ?1", [scan]).map(drop)
 }
 
 impl ReadOnly {
@@ -50,49 +42,33 @@ impl ReadOnly {
         if self.settled()? == Settled::No {
             return Ok(None);
         }
-        let grouped_in: Option<i64> = self
-            .connection
-            .query_row("SELECT grouped_in FROM catalog", [], |row| row.get(0))
-            .optional()?
-            .flatten();
-        let Some(scan) = grouped_in else {
+        let grouped_in: Option<ScanId> =
+            sql::value(&self.connection, "SELECT grouped_in FROM catalog", [])?;
+        let scan = match grouped_in {
+            Some(scan) => self.scan(scan)?,
+            None => None,
+        };
+        let Some(totals) = scan.and_then(|scan| scan.totals) else {
             return Ok(None);
         };
-        let Some(totals) = self.scan(ScanId(scan))?.and_then(|scan| scan.totals) else {
-            return Ok(None);
-        };
+        let groups = "SELECT path, copies, size FROM top_groups ORDER BY rank";
+        let folders = "SELECT path, copies, reclaimable FROM top_folders ORDER BY rank";
         Ok(Some(Summary {
             totals,
-            groups: self.top_groups()?,
-            folders: self.top_folders()?,
+            groups: sql::all(&self.connection, groups, [], |row| {
+                Ok(TopGroup {
+                    path: rows::path(row, 0)?,
+                    copies: unsigned(row.get(1)?),
+                    size: unsigned(row.get(2)?),
+                })
+            })?,
+            folders: sql::all(&self.connection, folders, [], |row| {
+                Ok(TopFolder {
+                    path: rows::path(row, 0)?,
+                    copies: unsigned(row.get(1)?),
+                    reclaimable: unsigned(row.get(2)?),
+                })
+            })?,
         }))
-    }
-
-    fn top_groups(&self) -> Result<Vec<TopGroup>, CatalogError> {
-        let mut statement = self
-            .connection
-            .prepare("SELECT size, copies, path FROM top_groups ORDER BY rank")?;
-        let groups = statement.query_map([], |row| {
-            Ok(TopGroup {
-                size: unsigned(row.get(0)?),
-                copies: unsigned(row.get(1)?),
-                path: rows::path(row, 2)?,
-            })
-        })?;
-        Ok(groups.collect::<Result<_, _>>()?)
-    }
-
-    fn top_folders(&self) -> Result<Vec<TopFolder>, CatalogError> {
-        let mut statement = self
-            .connection
-            .prepare("SELECT path, copies, reclaimable FROM top_folders ORDER BY rank")?;
-        let folders = statement.query_map([], |row| {
-            Ok(TopFolder {
-                path: rows::path(row, 0)?,
-                copies: unsigned(row.get(1)?),
-                reclaimable: unsigned(row.get(2)?),
-            })
-        })?;
-        Ok(folders.collect::<Result<_, _>>()?)
     }
 }

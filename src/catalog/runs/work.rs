@@ -7,7 +7,7 @@ use rusqlite::{Connection, Row};
 use crate::catalog::store::terms::{self, CopyColumns};
 use crate::catalog::store::{rows, unsigned};
 use crate::catalog::write::WorkName;
-use crate::model::{CopyId, FileState, FolderId, VolumeId};
+use crate::model::{CopyId, FileState, VolumeId};
 
 /// One copy to be opened, under all the names that share its state.
 #[derive(Debug, Clone)]
@@ -92,10 +92,7 @@ impl WorkTable {
     /// The number of copies in the table, and the bytes in them.
     pub(crate) fn copies(&self, connection: &Connection) -> rusqlite::Result<(u64, u64)> {
         // Rows of one copy are names of one file: it is read once.
-        let copy = CopyColumns {
-            volume: "volume",
-            ino: "ino",
-        };
+        let copy = CopyColumns::of("volume", "ino");
         let sql = format!(
             "SELECT count(*), coalesce(sum(size), 0) FROM (
                  SELECT size FROM temp.{} GROUP BY {}, size)",
@@ -109,9 +106,9 @@ impl WorkTable {
 /// One name of a copy, from the columns that every table of work has.
 pub(crate) fn work_copy(row: &Row<'_>) -> rusqlite::Result<WorkCopy> {
     Ok(WorkCopy {
-        names: vec![(FolderId(row.get(2)?), rows::name(row, 3)?)],
+        names: vec![(row.get(2)?, rows::name(row, 3)?)],
         state: rows::state(row, 4)?,
-        volume: VolumeId(row.get(1)?),
+        volume: row.get(1)?,
     })
 }
 

@@ -13,6 +13,7 @@ mod paths;
 mod read_only;
 pub(crate) mod rows;
 pub(crate) mod schema;
+pub(crate) mod sql;
 pub(crate) mod terms;
 mod wal;
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Row;
 use rusqlite::types::Type;
 
-use crate::model::{Algorithm, Digest, FileState};
+use crate::model::{Algorithm, Digest, FileMeta, FileState};
 
 /// The bytes of a name, to be bound as a BLOB.
 pub(crate) fn blob(name: &OsStr) -> &[u8] {
@@ -57,6 +57,28 @@ pub(crate) fn state(row: &Row<'_>, first: usize) -> rusqlite::Result<FileState> 
     })
 }
 
+/// A file's state as it is bound, in the order of
+/// [`STATE`](super::terms::STATE).
+pub(crate) fn state_values(state: &FileState) -> [Option<i64>; 4] {
+    let ino = state.ino.map(u64::cast_signed);
+    let (mtime, ctime) = (state.mtime_ns, state.ctime_ns);
+    [Some(signed(state.size)), Some(mtime), Some(ctime), ino]
+}
+
+/// A file's metadata as it is bound, in the order of
+/// [`METADATA`](super::terms::METADATA). `ino` is `None` where inode numbers are
+/// not stable.
+pub(crate) fn metadata_values(meta: &FileMeta, ino: Option<u64>) -> [Option<i64>; 6] {
+    [
+        Some(signed(meta.size)),
+        Some(meta.mtime_ns),
+        Some(meta.ctime_ns),
+        ino.map(u64::cast_signed),
+        Some(signed(meta.allocated)),
+        Some(signed(meta.nlink)),
+    ]
+}
+
 /// Column `index` as a digest.
 pub(crate) fn digest(row: &Row<'_>, index: usize) -> rusqlite::Result<Option<Digest>> {
     Ok(digest_bytes(row, index)?.and_then(Digest::from_bytes))
@@ -96,7 +118,7 @@ pub(crate) fn word<T>(
     parse(&text).ok_or_else(|| {
         rusqlite::Error::FromSqlConversionFailure(
             index,
-            rusqlite::types::Type::Text,
+            Type::Text,
             format!("unknown word {text:?}").into(),
         )
     })

@@ -22,6 +22,27 @@ pub(crate) const READ_ORDER: &str = "folders.volume, files.ino, files.folder, fi
 /// The columns of a file's state, in the order in which they are read and bound.
 pub(crate) const STATE: [&str; 4] = ["size", "mtime_ns", "ctime_ns", "ino"];
 
+/// The columns of `files` that hold what a listing says of a file: its state,
+/// and what else `stat` tells.
+pub(crate) const METADATA: [&str; 6] =
+    ["size", "mtime_ns", "ctime_ns", "ino", "allocated", "nlink"];
+
+/// Takes over the metadata that another row holds.
+pub(crate) fn take_metadata(from: &str) -> String {
+    METADATA
+        .map(|column| format!("{column} = {from}.{column}"))
+        .join(", ")
+}
+
+/// Sets the metadata to the parameters from number `first` on.
+pub(crate) fn set_metadata(first: usize) -> String {
+    let columns = (first..).zip(METADATA);
+    let columns: Vec<_> = columns
+        .map(|(at, column)| format!("{column} = ?{at}"))
+        .collect();
+    columns.join(", ")
+}
+
 /// The columns of a file's state in `table`.
 pub(crate) fn state_of(table: &str) -> String {
     STATE.map(|column| format!("{table}.{column}")).join(", ")
@@ -78,17 +99,18 @@ pub(crate) fn content() -> String {
 /// path where inode numbers are not stable (NULL).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CopyColumns<'a> {
-    pub(crate) volume: &'a str,
-    pub(crate) ino: &'a str,
+    volume: &'a str,
+    ino: &'a str,
 }
 
 /// The copy of a row of `files` joined with its folder.
-pub(crate) const COPY: CopyColumns<'_> = CopyColumns {
-    volume: "folders.volume",
-    ino: "files.ino",
-};
+pub(crate) const COPY: CopyColumns<'_> = CopyColumns::of("folders.volume", "files.ino");
 
-impl CopyColumns<'_> {
+impl<'a> CopyColumns<'a> {
+    pub(crate) const fn of(volume: &'a str, ino: &'a str) -> Self {
+        Self { volume, ino }
+    }
+
     /// True of a group that holds more than one copy. `rows` counts its rows.
     pub(crate) fn several(&self, rows: &str) -> String {
         let Self { volume, ino } = self;

@@ -9,7 +9,7 @@ mod scan_rows;
 pub(crate) mod signature;
 mod writer;
 
-pub(crate) use apply::{Applier, subtree};
+pub(crate) use apply::{Applier, RootDelta, subtree};
 pub use records::{
     FaultRecord, FileChange, FileOutcome, FileResult, FolderListing, HashState, ListingCounts,
     NewFolder, PartListing, Record, Sample, SampleHash, WorkName,

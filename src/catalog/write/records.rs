@@ -268,18 +268,6 @@ pub enum FileOutcome {
     Vanished,
 }
 
-impl FileOutcome {
-    /// Whether the file was too young to trust.
-    pub(crate) fn is_racy(&self) -> bool {
-        match self {
-            Self::Probed { racy, .. } | Self::Digested { racy, .. } | Self::Settled { racy } => {
-                *racy
-            }
-            Self::Partly(_) | Self::Changed(_) | Self::Vanished => false,
-        }
-    }
-}
-
 /// A hasher that stopped in the middle of a file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HashState {

@@ -1,9 +1,11 @@
 //! What the writer changes in a row of `scans`: its counters, state and stage.
 
-use rusqlite::{Connection, params};
+use std::sync::LazyLock;
+
+use rusqlite::{Connection, params, params_from_iter};
 
 use super::records::ListingCounts;
-use crate::catalog::store::signed;
+use crate::catalog::store::{signed, sql};
 use crate::model::{ScanCounters, ScanId, ScanState, Stage, Timestamp};
 
 impl ScanCounters {
@@ -17,35 +19,21 @@ impl ScanCounters {
         self.restored += counts.restored;
     }
 
-    pub(crate) fn add_to(&self, connection: &Connection, scan: ScanId) -> rusqlite::Result<()> {
-        connection
-            .prepare_cached(
-                "UPDATE scans SET folders = folders + ?2, files = files + ?3, bytes = bytes + ?4,
-                        added = added + ?5, changed = changed + ?6, ctime_only = ctime_only + ?7,
-                        restored = restored + ?8, removed = removed + ?9, probed = probed + ?10,
-                        hashed = hashed + ?11, bytes_read = bytes_read + ?12,
-                        faults = faults + ?13, updated_at = ?14
-                 WHERE id = ?1",
-            )?
-            .execute(params![
-                scan.0,
-                signed(self.folders),
-                signed(self.files),
-                signed(self.bytes),
-                signed(self.added),
-                signed(self.changed),
-                signed(self.ctime_only),
-                signed(self.restored),
-                signed(self.removed),
-                signed(self.probed),
-                signed(self.hashed),
-                signed(self.bytes_read),
-                signed(self.faults),
-                Timestamp::now().0,
-            ])?;
-        Ok(())
+    /// Adds them to the row of a scan.
+    pub(crate) fn add_to(mut self, connection: &Connection, scan: ScanId) -> rusqlite::Result<()> {
+        let counts = self.each().map(|count| signed(*count));
+        let values = [scan.0, Timestamp::now().0].into_iter().chain(counts);
+        sql::run(connection, &ADD, params_from_iter(values)).map(drop)
     }
 }
+
+static ADD: LazyLock<String> = LazyLock::new(|| {
+    let sums = (3..).zip(ScanCounters::NAMES);
+    let sums: String = sums
+        .map(|(at, name)| format!(", {name} = {name} + ?{at}"))
+        .collect();
+    format!("UPDATE scans SET updated_at = ?2{sums} WHERE id = ?1")
+});
 
 /// Moves a scan to another state and stage.
 pub(crate) fn set_state(
@@ -54,11 +42,10 @@ pub(crate) fn set_state(
     state: ScanState,
     stage: Stage,
 ) -> rusqlite::Result<()> {
-    let now = Timestamp::now().0;
+    let now = Timestamp::now();
     let finished = (state == ScanState::Complete).then_some(now);
-    connection.execute(
-        "UPDATE scans SET state = ?2, stage = ?3, updated_at = ?4, finished_at = ?5 WHERE id = ?1",
-        params![scan.0, state.name(), stage.name(), now, finished],
-    )?;
-    Ok(())
+    let set = "UPDATE scans SET state = ?2, stage = ?3, updated_at = ?4, finished_at = ?5
+         WHERE id = ?1";
+    let values = params![scan, state.name(), stage.name(), now, finished];
+    sql::run(connection, set, values).map(drop)
 }

@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use rusqlite::{Connection, Row};
 
-use crate::catalog::store::rows;
+use crate::catalog::store::{rows, sql};
 use crate::model::{FileState, FolderId};
 
 const LENGTH: usize = 16;
@@ -68,18 +68,13 @@ impl Signer {
 
 /// Forgets a folder's signature: one of its rows changes without a listing.
 pub(crate) fn forget(connection: &Connection, folder: FolderId) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached("UPDATE folders SET signature = NULL WHERE id = ?1")?
-        .execute([folder.0])?;
-    Ok(())
+    let forget = "UPDATE folders SET signature = NULL WHERE id = ?1";
+    sql::run(connection, forget, [folder]).map(drop)
 }
 
 /// Forgets all signatures.
-pub(crate) fn forget_all(connection: &Connection) -> rusqlite::Result<usize> {
-    connection.execute(
-        "UPDATE folders SET signature = NULL WHERE signature IS NOT NULL",
-        [],
-    )
+pub(crate) fn forget_all(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch("UPDATE folders SET signature = NULL WHERE signature IS NOT NULL")
 }
 
 /// Says which folders have a signature that is not that of their rows, if any.

@@ -10,7 +10,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 pub use listing::Completeness;
-use rusqlite::params;
+use rusqlite::{Row, params};
 
 use crate::catalog::query::files::FileFilter;
 use crate::catalog::query::paths::RootPaths;
@@ -18,21 +18,15 @@ use crate::catalog::query::places::Extent;
 use crate::catalog::store::terms::{
     CORRUPTED, CopyColumns, UNREAD, UNRESOLVED, same_state, state_of,
 };
-use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly, rows};
+use crate::catalog::store::{CatalogError, FolderPaths, Pages, ReadOnly, rows, sql};
 use crate::model::{FileState, FolderId};
 
-/// Rows fetched at once.
-const PAGE: u32 = 1_000;
+/// Files or folders handed out at once.
+const PAGE: usize = 1_000;
 
 /// What identifies the copy of a file in our place, and in theirs.
-const OURS: CopyColumns<'_> = CopyColumns {
-    volume: "ours.volume",
-    ino: "ours.ino",
-};
-const THEIRS: CopyColumns<'_> = CopyColumns {
-    volume: "theirs.volume",
-    ino: "theirs.ino",
-};
+const OURS: CopyColumns<'_> = CopyColumns::of("ours.volume", "ours.ino");
+const THEIRS: CopyColumns<'_> = CopyColumns::of("theirs.volume", "theirs.ino");
 
 /// Why the catalog cannot tell whether a file is in the other place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,9 +86,12 @@ pub struct PlaceDiff {
     roots: RootPaths,
     paths: FolderPaths,
     filter: FileFilter,
-    last_file: i64,
-    last_folder: i64,
+    files: Pages<Located<DiffFile>>,
+    folders: Pages<FolderId>,
 }
+
+/// A row with the folder and the name that its path is made of.
+type Located<T> = (FolderId, OsString, T);
 
 impl PlaceDiff {
     /// Compares the files below `ours` with those below `theirs`. What is below
@@ -105,77 +102,37 @@ impl PlaceDiff {
         theirs: &[FolderId],
         filter: FileFilter,
     ) -> Result<Self, CatalogError> {
-        let sides = Self {
+        let places = Self {
             roots: RootPaths::of(&catalog)?,
             catalog,
             paths: FolderPaths::default(),
             filter,
-            last_file: 0,
-            last_folder: 0,
+            files: Pages::new(our_files(), diff_file),
+            folders: Pages::new(OUR_FOLDERS, |row| row.get(1)),
         };
-        sides.catalog.connection.execute_batch("BEGIN")?;
-        sides
-            .catalog
-            .collect_places("our_places", ours, Extent::Live)?;
-        sides
-            .catalog
-            .collect_places("their_places", theirs, Extent::Live)?;
-        sides.collect_ours()?;
-        sides.collect_theirs()?;
-        sides.catalog.connection.execute_batch("COMMIT")?;
-        Ok(sides)
+        let catalog = &places.catalog;
+        catalog.connection.execute_batch("BEGIN")?;
+        catalog.collect_places("our_places", ours, Extent::Live)?;
+        catalog.collect_places("their_places", theirs, Extent::Live)?;
+        places.collect_ours()?;
+        places.collect_theirs()?;
+        catalog.connection.execute_batch("COMMIT")?;
+        Ok(places)
     }
 
     fn collect_ours(&self) -> Result<(), CatalogError> {
-        let connection = &self.catalog.connection;
-        connection.execute_batch(
-            "DROP TABLE IF EXISTS temp.ours;
-             CREATE TEMP TABLE ours (
-                 id INTEGER PRIMARY KEY, folder INTEGER, name BLOB, size INTEGER,
-                 mtime_ns INTEGER, ctime_ns INTEGER, volume INTEGER, ino INTEGER, racy INTEGER,
-                 digest BLOB, probe INTEGER, unread INTEGER, unresolved INTEGER,
-                 is_corrupted INTEGER);",
-        )?;
-        connection.execute(
-            &format!(
-                "INSERT INTO temp.ours (folder, name, size, mtime_ns, ctime_ns, volume, ino, racy,
-                                        digest, probe, unread, unresolved, is_corrupted)
-                 SELECT files.folder, files.name, files.size, files.mtime_ns, files.ctime_ns,
-                        folders.volume, files.ino, files.racy, files.digest, files.probe,
-                        {UNREAD} OR {CORRUPTED}, {UNRESOLVED} OR {CORRUPTED}, {CORRUPTED}
-                   FROM temp.our_places AS places
-                   JOIN files ON files.folder = places.folder
-                   JOIN folders ON folders.id = files.folder
-                  WHERE files.removed_in IS NULL AND files.size > 0
-                    AND files.size BETWEEN ?1 AND ?2
-                  ORDER BY places.rank, files.name"
-            ),
-            self.filter.sizes(),
-        )?;
-        Ok(())
+        let (low, high) = self.filter.sizes();
+        let wanted = format!("files.size > 0 AND files.size BETWEEN {low} AND {high}");
+        self.collect("ours", "our_places", &wanted)
     }
 
     /// Only files of a size that occurs in our place matter.
     fn collect_theirs(&self) -> Result<(), CatalogError> {
+        let wanted = "files.size IN (SELECT size FROM temp.ours)
+            AND files.folder NOT IN (SELECT folder FROM temp.our_places)";
+        self.collect("theirs", "their_places", wanted)?;
         self.catalog.connection.execute_batch(&format!(
-            "DROP TABLE IF EXISTS temp.theirs;
-             CREATE TEMP TABLE theirs (
-                 id INTEGER PRIMARY KEY, folder INTEGER, name BLOB, size INTEGER,
-                 mtime_ns INTEGER, ctime_ns INTEGER, volume INTEGER, ino INTEGER, racy INTEGER,
-                 digest BLOB, probe INTEGER, unread INTEGER, unresolved INTEGER,
-                 is_corrupted INTEGER);
-             INSERT INTO temp.theirs (folder, name, size, mtime_ns, ctime_ns, volume, ino, racy,
-                                      digest, probe, unread, unresolved, is_corrupted)
-             SELECT files.folder, files.name, files.size, files.mtime_ns, files.ctime_ns,
-                    folders.volume, files.ino, files.racy, files.digest, files.probe,
-                    {UNREAD} OR {CORRUPTED}, {UNRESOLVED} OR {CORRUPTED}, {CORRUPTED}
-               FROM temp.their_places AS places
-               JOIN files ON files.folder = places.folder
-               JOIN folders ON folders.id = files.folder
-              WHERE files.removed_in IS NULL AND files.size IN (SELECT size FROM temp.ours)
-                AND files.folder NOT IN (SELECT folder FROM temp.our_places)
-              ORDER BY places.rank, files.name;
-             CREATE INDEX temp.theirs_by_digest ON theirs (digest);
+            "CREATE INDEX temp.theirs_by_digest ON theirs (digest);
              CREATE INDEX temp.theirs_by_inode ON theirs (ino, volume);
              DROP TABLE IF EXISTS temp.their_sizes;
              CREATE TEMP TABLE their_sizes (
@@ -195,72 +152,46 @@ impl PlaceDiff {
         Ok(())
     }
 
-    /// The next files of the one side that pass the filter, by path; empty at
-    /// the end.
+    /// Fills `table` with the live files in `places` that are wanted, by path.
+    fn collect(&self, table: &str, places: &str, wanted: &str) -> Result<(), CatalogError> {
+        let state = state_of("files");
+        self.catalog.connection.execute_batch(&format!(
+            "DROP TABLE IF EXISTS temp.{table};
+             CREATE TEMP TABLE {table} (
+                 id INTEGER PRIMARY KEY, folder INTEGER, name BLOB, size INTEGER,
+                 mtime_ns INTEGER, ctime_ns INTEGER, ino INTEGER, volume INTEGER, racy INTEGER,
+                 digest BLOB, probe INTEGER, unread INTEGER, unresolved INTEGER,
+                 is_corrupted INTEGER);
+             INSERT INTO temp.{table}
+             SELECT NULL, files.folder, files.name, {state}, folders.volume, files.racy,
+                    files.digest, files.probe, {UNREAD} OR {CORRUPTED},
+                    {UNRESOLVED} OR {CORRUPTED}, {CORRUPTED}
+               FROM temp.{places} AS places
+               JOIN files ON files.folder = places.folder
+               JOIN folders ON folders.id = files.folder
+              WHERE files.removed_in IS NULL AND {wanted}
+              ORDER BY places.rank, files.name;"
+        ))?;
+        Ok(())
+    }
+
+    /// The next files of our place that pass the filter, by path; empty at the
+    /// end.
     ///
     /// A file is unresolved if the catalog would call it unchecked, were the file
-    /// and the other side all that it holds.
+    /// and the other place all that it holds.
     pub fn next_files(&mut self) -> Result<Vec<DiffFile>, CatalogError> {
         let mut files = Vec::new();
-        while files.is_empty() {
-            let page = self.page()?;
-            if page.is_empty() {
-                break;
-            }
-            for (folder, name, mut file) in page {
-                self.last_file = file.id;
-                let is_wanted =
-                    self.filter
-                        .admits(&self.catalog, &mut self.paths, folder, &name)?;
-                if is_wanted {
-                    file.path = self.path(folder, &name)?;
-                    files.push(file);
-                }
+        while files.len() < PAGE
+            && let Some((folder, name, file)) = self.files.next(&self.catalog.connection)?
+        {
+            let (catalog, paths) = (&self.catalog, &mut self.paths);
+            if self.filter.admits(catalog, paths, folder, &name)? {
+                let path = self.path(folder, &name)?;
+                files.push(DiffFile { path, ..file });
             }
         }
         Ok(files)
-    }
-
-    fn page(&self) -> Result<Vec<(FolderId, OsString, DiffFile)>, CatalogError> {
-        let another = |table: &str| {
-            let (volume, ino) = (format!("{table}.volume"), format!("{table}.ino"));
-            let copy = CopyColumns {
-                volume: &volume,
-                ino: &ino,
-            };
-            format!("{} IS NOT TRUE", copy.is(&OURS))
-        };
-        let mut statement = self.catalog.connection.prepare_cached(&format!(
-            "SELECT ours.id, ours.folder, ours.name, {}, ours.racy,
-                    (sizes.size IS NOT NULL AND ours.unread)
-                        OR (classes.size IS NOT NULL AND ours.unresolved),
-                    ifnull(sizes.unread, 0) OR ifnull(classes.unresolved, 0), ours.is_corrupted
-               FROM temp.ours
-               LEFT JOIN temp.their_sizes AS sizes ON sizes.size = ours.size AND {}
-               LEFT JOIN temp.their_classes AS classes
-                    ON classes.size = ours.size AND classes.probe = ours.probe AND {}
-              WHERE ours.id > ?1 ORDER BY ours.id LIMIT ?2",
-            state_of("ours"),
-            another("sizes"),
-            another("classes"),
-        ))?;
-        let rows = statement.query_map(params![self.last_file, PAGE], |row| {
-            let unresolved = match (row.get(8)?, row.get(9)?) {
-                (true, _) => Some(Unresolved::NotRead),
-                (false, true) => Some(Unresolved::PartnerNotRead),
-                (false, false) => None,
-            };
-            let file = DiffFile {
-                id: row.get(0)?,
-                path: PathBuf::new(),
-                state: rows::state(row, 3)?,
-                racy: row.get(7)?,
-                is_corrupted: row.get(10)?,
-                unresolved,
-            };
-            Ok((FolderId(row.get(1)?), rows::name(row, 2)?, file))
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
     }
 
     /// Files of their place with the content of `file`, by path, after `after`:
@@ -271,34 +202,23 @@ impl PlaceDiff {
         after: Option<&DiffMatch>,
         limit: u32,
     ) -> Result<Vec<DiffMatch>, CatalogError> {
-        let found: Vec<(FolderId, OsString, DiffMatch)> = {
-            let mut statement = self.catalog.connection.prepare_cached(&format!(
-                "SELECT theirs.id, theirs.folder, theirs.name, {state}, theirs.racy, theirs.is_corrupted
-                   FROM temp.ours JOIN temp.theirs ON theirs.digest = ours.digest
-                  WHERE ours.id = ?1 AND theirs.id > ?2
-                  UNION
-                 SELECT theirs.id, theirs.folder, theirs.name, {state}, 0, theirs.is_corrupted
-                   FROM temp.ours JOIN temp.theirs ON {same_copy} AND {same_state}
-                  WHERE ours.id = ?1 AND theirs.id > ?2
-                  ORDER BY 1 LIMIT ?3",
-                state = state_of("theirs"),
-                same_copy = THEIRS.is(&OURS),
-                same_state = same_state("theirs", "ours"),
-            ))?;
-            let after = after.map_or(0, |last| last.id);
-            let rows = statement.query_map(params![file.id, after, limit], |row| {
-                let found = DiffMatch {
-                    id: row.get(0)?,
-                    path: PathBuf::new(),
-                    state: rows::state(row, 3)?,
-                    racy: row.get(7)?,
-                    is_corrupted: row.get(8)?,
-                };
-                Ok((FolderId(row.get(1)?), rows::name(row, 2)?, found))
-            })?;
-            rows.collect::<Result<_, _>>()?
-        };
-        let whole = |(folder, name, found): (FolderId, OsString, DiffMatch)| {
+        let matches = format!(
+            "SELECT theirs.id, theirs.folder, theirs.name, {state}, theirs.racy, theirs.is_corrupted
+               FROM temp.ours JOIN temp.theirs ON theirs.digest = ours.digest
+              WHERE ours.id = ?1 AND theirs.id > ?2
+              UNION
+             SELECT theirs.id, theirs.folder, theirs.name, {state}, 0, theirs.is_corrupted
+               FROM temp.ours JOIN temp.theirs ON {same_copy} AND {same_state}
+              WHERE ours.id = ?1 AND theirs.id > ?2
+              ORDER BY 1 LIMIT ?3",
+            state = state_of("theirs"),
+            same_copy = THEIRS.is(&OURS),
+            same_state = same_state("theirs", "ours"),
+        );
+        let after = after.map_or(0, |last| last.id);
+        let values = params![file.id, after, limit];
+        let found: Vec<_> = sql::all(&self.catalog.connection, &matches, values, diff_match)?;
+        let whole = |(folder, name, found): Located<DiffMatch>| {
             let path = self.path(folder, &name)?;
             Ok(DiffMatch { path, ..found })
         };
@@ -307,27 +227,17 @@ impl PlaceDiff {
 
     /// The next folders of our place, by path; empty at the end.
     pub fn next_folders(&mut self) -> Result<Vec<DiffFolder>, CatalogError> {
-        let page: Vec<(i64, FolderId)> = {
-            let mut statement = self.catalog.connection.prepare_cached(
-                "SELECT rank, folder FROM temp.our_places WHERE rank > ?1 ORDER BY rank LIMIT ?2",
-            )?;
-            let rows = statement.query_map(params![self.last_folder, PAGE], |row| {
-                Ok((row.get(0)?, FolderId(row.get(1)?)))
-            })?;
-            rows.collect::<Result<_, _>>()?
-        };
-        if let Some((rank, _)) = page.last() {
-            self.last_folder = *rank;
+        let mut folders = Vec::new();
+        while folders.len() < PAGE
+            && let Some(id) = self.folders.next(&self.catalog.connection)?
+        {
+            folders.push(DiffFolder {
+                id,
+                path: self.path(id, OsStr::new(""))?,
+                times: self.catalog.folder(id)?.times,
+            });
         }
-        page.into_iter()
-            .map(|(_, id)| {
-                Ok(DiffFolder {
-                    id,
-                    path: self.path(id, OsStr::new(""))?,
-                    times: self.catalog.folder(id)?.times,
-                })
-            })
-            .collect()
+        Ok(folders)
     }
 
     /// The catalog, for further questions.
@@ -338,4 +248,57 @@ impl PlaceDiff {
     fn path(&mut self, folder: FolderId, name: &OsStr) -> Result<PathBuf, CatalogError> {
         (self.roots).absolute(&self.catalog, &mut self.paths, folder, name)
     }
+}
+
+/// The folders of our place, by page.
+const OUR_FOLDERS: &str =
+    "SELECT rank, folder FROM temp.our_places WHERE rank > ?1 ORDER BY rank LIMIT ?2";
+
+/// The files of our place, by page, with what the other place leaves open.
+fn our_files() -> String {
+    let another = |volume: &str, ino: &str| {
+        let copy = CopyColumns::of(volume, ino);
+        format!("{} IS NOT TRUE", copy.is(&OURS))
+    };
+    format!(
+        "SELECT ours.id, ours.folder, ours.name, {}, ours.racy,
+                (sizes.size IS NOT NULL AND ours.unread)
+                    OR (classes.size IS NOT NULL AND ours.unresolved),
+                ifnull(sizes.unread, 0) OR ifnull(classes.unresolved, 0), ours.is_corrupted
+           FROM temp.ours
+           LEFT JOIN temp.their_sizes AS sizes ON sizes.size = ours.size AND {}
+           LEFT JOIN temp.their_classes AS classes
+                ON classes.size = ours.size AND classes.probe = ours.probe AND {}
+          WHERE ours.id > ?1 ORDER BY ours.id LIMIT ?2",
+        state_of("ours"),
+        another("sizes.volume", "sizes.ino"),
+        another("classes.volume", "classes.ino"),
+    )
+}
+
+fn diff_file(row: &Row<'_>) -> rusqlite::Result<Located<DiffFile>> {
+    let file = DiffFile {
+        id: row.get(0)?,
+        path: PathBuf::new(),
+        state: rows::state(row, 3)?,
+        racy: row.get(7)?,
+        is_corrupted: row.get(10)?,
+        unresolved: match (row.get(8)?, row.get(9)?) {
+            (true, _) => Some(Unresolved::NotRead),
+            (false, true) => Some(Unresolved::PartnerNotRead),
+            (false, false) => None,
+        },
+    };
+    Ok((row.get(1)?, rows::name(row, 2)?, file))
+}
+
+fn diff_match(row: &Row<'_>) -> rusqlite::Result<Located<DiffMatch>> {
+    let found = DiffMatch {
+        id: row.get(0)?,
+        path: PathBuf::new(),
+        state: rows::state(row, 3)?,
+        racy: row.get(7)?,
+        is_corrupted: row.get(8)?,
+    };
+    Ok((row.get(1)?, rows::name(row, 2)?, found))
 }

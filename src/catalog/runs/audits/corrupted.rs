@@ -9,9 +9,15 @@ use std::ffi::OsString;
 use rusqlite::{Connection, Transaction, params};
 
 use crate::catalog::store::terms::{COPY, CORRUPTED, CopyColumns};
-use crate::catalog::store::{CatalogError, ReadOnly, blob, forget_summary, rows};
+use crate::catalog::store::{CatalogError, ReadOnly, blob, forget_summary, rows, sql};
 use crate::catalog::write::{WorkName, WriterHandle};
 use crate::model::{Digest, FileState, FolderId, Timestamp};
+
+/// The marks with their files. CROSS: look the few marks up among the files, not
+/// all files among the marks.
+const MARKED_FILES: &str = "corrupted
+    CROSS JOIN files ON files.folder = corrupted.folder AND files.name = corrupted.name
+    JOIN folders ON folders.id = files.folder";
 
 /// Marks a name as corrupted.
 pub(crate) fn mark(
@@ -21,22 +27,12 @@ pub(crate) fn mark(
     state: &FileState,
     digest: &Digest,
 ) -> rusqlite::Result<()> {
-    transaction
-        .prepare_cached(
-            "INSERT INTO corrupted (folder, name, found_at, mtime_ns, ctime_ns, digest)
-             SELECT folder, name, ?3, ?4, ?5, ?6 FROM files WHERE folder = ?1 AND name = ?2
-             ON CONFLICT (folder, name) DO UPDATE SET
-                 found_at = excluded.found_at, mtime_ns = excluded.mtime_ns,
-                 ctime_ns = excluded.ctime_ns, digest = excluded.digest",
-        )?
-        .execute(params![
-            folder.0,
-            blob(name),
-            now.0,
-            state.mtime_ns,
-            state.ctime_ns,
-            digest.as_bytes()
-        ])?;
+    let (name, mtime, ctime) = (blob(name), state.mtime_ns, state.ctime_ns);
+    let mark =
+        "INSERT OR REPLACE INTO corrupted (folder, name, found_at, mtime_ns, ctime_ns, digest)
+         SELECT folder, name, ?3, ?4, ?5, ?6 FROM files WHERE folder = ?1 AND name = ?2";
+    let values = params![folder, name, now, mtime, ctime, digest.as_bytes()];
+    sql::run(transaction, mark, values)?;
     forget_summary(transaction)
 }
 
@@ -46,92 +42,64 @@ pub(crate) fn heal(
     transaction: &Transaction<'_>,
     (folder, name): &WorkName,
 ) -> rusqlite::Result<()> {
-    let healed = transaction
-        .prepare_cached("DELETE FROM corrupted WHERE folder = ?1 AND name = ?2")?
-        .execute(params![folder.0, blob(name)])?;
-    if healed == 0 {
+    let values = params![folder, blob(name)];
+    let heal = "DELETE FROM corrupted WHERE folder = ?1 AND name = ?2";
+    if sql::run(transaction, heal, values)? == 0 {
         return Ok(());
     }
-    const SOUND: CopyColumns<'_> = CopyColumns {
-        volume: "its.volume",
-        ino: "sound.ino",
-    };
-    transaction.execute(
-        &format!(
-            "DELETE FROM corrupted WHERE (folder, name) IN (
-             SELECT corrupted.folder, corrupted.name
-               FROM corrupted JOIN files ON files.folder = corrupted.folder AND files.name = corrupted.name
-               JOIN folders ON folders.id = files.folder
+    let others = format!(
+        "DELETE FROM corrupted WHERE (folder, name) IN (
+             SELECT corrupted.folder, corrupted.name FROM {MARKED_FILES}
                JOIN files AS sound ON sound.folder = ?1 AND sound.name = ?2
                JOIN folders AS its ON its.id = sound.folder
               WHERE {})",
-            COPY.is(&SOUND)
-        ),
-        params![folder.0, blob(name)],
-    )?;
+        COPY.is(&CopyColumns::of("its.volume", "sound.ino"))
+    );
+    sql::run(transaction, &others, values)?;
     forget_summary(transaction)
 }
 
 /// Removes the marks of all files in a folder, which will be read again; returns
 /// how many there were.
 pub(crate) fn forget(connection: &Connection, folder: FolderId) -> rusqlite::Result<usize> {
-    connection
-        .prepare_cached("DELETE FROM corrupted WHERE folder = ?1")?
-        .execute([folder.0])
+    sql::run(
+        connection,
+        "DELETE FROM corrupted WHERE folder = ?1",
+        [folder],
+    )
 }
 
 /// Deletes marks that no longer count, since the file has changed.
 pub(crate) fn forget_stale(connection: &Connection) -> rusqlite::Result<()> {
-    connection.execute(
-        &format!(
-            "DELETE FROM corrupted WHERE NOT EXISTS (
-                 SELECT 1 FROM files
-                  WHERE files.folder = corrupted.folder AND files.name = corrupted.name AND {CORRUPTED})"
-        ),
-        [],
-    )?;
-    Ok(())
+    connection.execute_batch(&format!(
+        "DELETE FROM corrupted WHERE NOT EXISTS (
+             SELECT 1 FROM files
+              WHERE files.folder = corrupted.folder AND files.name = corrupted.name AND {CORRUPTED})"
+    ))
 }
 
 /// Marks the other names of corrupted copies: hard links, and names under another
 /// mount point.
 pub(crate) fn spread(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
-    let any: bool =
-        transaction.query_row("SELECT EXISTS (SELECT 1 FROM corrupted)", [], |row| {
-            row.get(0)
-        })?;
-    if !any {
+    if !sql::value(transaction, "SELECT EXISTS (SELECT 1 FROM corrupted)", [])? {
         return Ok(());
     }
-    const MARKED: CopyColumns<'_> = CopyColumns {
-        volume: "marked.volume",
-        ino: "marked.ino",
-    };
-    transaction.execute(
-        &format!(
-            "INSERT INTO corrupted (folder, name, found_at, mtime_ns, ctime_ns, digest)
-             WITH marked AS MATERIALIZED (
-                 SELECT folders.volume AS volume, files.ino AS ino, corrupted.mtime_ns AS mtime_ns,
-                        corrupted.ctime_ns AS ctime_ns, corrupted.digest AS digest,
-                        max(corrupted.found_at) AS found_at
-                   FROM corrupted JOIN files ON files.folder = corrupted.folder AND files.name = corrupted.name
-                   JOIN folders ON folders.id = files.folder
-                  WHERE files.ino IS NOT NULL AND {CORRUPTED}
-                  GROUP BY 1, 2, 3, 4, 5)
-             SELECT files.folder, files.name, marked.found_at, files.mtime_ns, files.ctime_ns,
-                    files.digest
-               FROM files JOIN folders ON folders.id = files.folder
-               JOIN marked ON {same_copy} AND marked.mtime_ns = files.mtime_ns AND marked.ctime_ns = files.ctime_ns
-                    AND marked.digest = files.digest
-              WHERE true
-                 ON CONFLICT (folder, name) DO UPDATE SET
-                    found_at = excluded.found_at, mtime_ns = excluded.mtime_ns,
-                    ctime_ns = excluded.ctime_ns, digest = excluded.digest",
-            same_copy = MARKED.is(&COPY)
-        ),
-        [],
-    )?;
-    Ok(())
+    transaction.execute_batch(&format!(
+        "INSERT OR REPLACE INTO corrupted (folder, name, found_at, mtime_ns, ctime_ns, digest)
+         WITH marked AS MATERIALIZED (
+             SELECT folders.volume AS volume, files.ino AS ino, corrupted.mtime_ns AS mtime_ns,
+                    corrupted.ctime_ns AS ctime_ns, corrupted.digest AS digest,
+                    max(corrupted.found_at) AS found_at
+               FROM {MARKED_FILES}
+              WHERE files.ino IS NOT NULL AND {CORRUPTED}
+              GROUP BY 1, 2, 3, 4, 5)
+         SELECT files.folder, files.name, marked.found_at, files.mtime_ns, files.ctime_ns,
+                files.digest
+           FROM files JOIN folders ON folders.id = files.folder
+           JOIN marked ON {same_copy} AND marked.mtime_ns = files.mtime_ns
+                AND marked.ctime_ns = files.ctime_ns AND marked.digest = files.digest",
+        same_copy = CopyColumns::of("marked.volume", "marked.ino").is(&COPY)
+    ))
 }
 
 impl WriterHandle {
@@ -144,16 +112,13 @@ impl WriterHandle {
 impl ReadOnly {
     /// The live names that are known to be corrupted.
     pub fn corrupted(&self) -> Result<HashSet<(FolderId, OsString)>, CatalogError> {
-        let mut statement = self.connection.prepare(&format!(
-            // CROSS: look the few marks up among the files, not all files among the
-            // marks.
-            "SELECT files.folder, files.name
-               FROM corrupted CROSS JOIN files ON files.folder = corrupted.folder AND files.name = corrupted.name
+        let names = format!(
+            "SELECT files.folder, files.name FROM {MARKED_FILES}
               WHERE files.removed_in IS NULL AND {CORRUPTED}"
-        ))?;
-        let rows =
-            statement.query_map([], |row| Ok((FolderId(row.get(0)?), rows::name(row, 1)?)))?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        );
+        Ok(sql::all(&self.connection, &names, [], |row| {
+            Ok((row.get(0)?, rows::name(row, 1)?))
+        })?)
     }
 }
 

@@ -9,11 +9,12 @@ mod tests;
 use std::path::Path;
 
 pub use list::{AuditCopy, AuditList, AuditScope};
-use rusqlite::{OptionalExtension, Transaction, params};
+use rusqlite::{Transaction, params};
 
 use crate::catalog::query::Extent;
+use crate::catalog::runs::work::two_counts;
 use crate::catalog::store::{
-    CatalogError, Exclusive, ReadOnly, blob, forget_summary, path_blob, unsigned,
+    CatalogError, Exclusive, ReadOnly, blob, forget_summary, path_blob, sql,
 };
 use crate::catalog::write::{Applier, FileOutcome, FileResult, Record, WorkName, WriterHandle};
 use crate::model::{Digest, FileState, FolderId, Probe, ScanId, Timestamp};
@@ -77,32 +78,26 @@ impl Exclusive {
     /// means everything.
     pub fn begin_audit(&self, place: &Path) -> Result<AuditRun, CatalogError> {
         let now = Timestamp::now();
-        let unfinished: Option<(i64, i64)> = self
-            .connection
-            .query_row(
-                "SELECT id, started_at FROM audit_runs
-                  WHERE place = ?1 AND finished_at IS NULL AND started_at > ?2
-                  ORDER BY id DESC LIMIT 1",
-                params![path_blob(place), now.0 - STALE_SECONDS],
-                |row| Ok((row.get(0)?, row.get(1)?)),
-            )
-            .optional()?;
-        if let Some((id, started)) = unfinished {
-            return Ok(AuditRun {
-                id: AuditId(id),
-                started: Timestamp(started),
-                resumed: true,
-            });
-        }
-        self.connection.execute(
-            "INSERT INTO audit_runs (place, started_at) VALUES (?1, ?2)",
-            params![path_blob(place), now.0],
-        )?;
-        Ok(AuditRun {
-            id: AuditId(self.connection.last_insert_rowid()),
-            started: now,
-            resumed: false,
-        })
+        let run = |sql, since: i64, resumed| {
+            let values = params![path_blob(place), since];
+            sql::first(&self.connection, sql, values, |row| {
+                Ok(AuditRun {
+                    id: AuditId(row.get(0)?),
+                    started: row.get(1)?,
+                    resumed,
+                })
+            })
+        };
+        let unfinished = "SELECT id, started_at FROM audit_runs
+              WHERE place = ?1 AND finished_at IS NULL AND started_at > ?2
+              ORDER BY id DESC LIMIT 1";
+        let new = "INSERT INTO audit_runs (place, started_at) VALUES (?1, ?2)
+              RETURNING id, started_at";
+        let run = match run(unfinished, now.0 - STALE_SECONDS, true)? {
+            None => run(new, now.0, false)?,
+            resumed => resumed,
+        };
+        Ok(run.ok_or(rusqlite::Error::QueryReturnedNoRows)?)
     }
 }
 
@@ -123,11 +118,9 @@ impl WriterHandle {
 
     /// Ends an audit.
     pub fn finish_audit(&self, run: AuditId) -> Result<(), CatalogError> {
+        let finish = "UPDATE audit_runs SET finished_at = ?2 WHERE id = ?1";
         self.run(move |transaction| {
-            transaction.execute(
-                "UPDATE audit_runs SET finished_at = ?2 WHERE id = ?1",
-                params![run.0, Timestamp::now().0],
-            )?;
+            sql::run(transaction, finish, params![run.0, Timestamp::now()])?;
             Ok(())
         })
     }
@@ -185,10 +178,8 @@ fn store_finding(
 }
 
 fn drop_note(transaction: &Transaction<'_>, (folder, name): &WorkName) -> rusqlite::Result<()> {
-    transaction
-        .prepare_cached("DELETE FROM audits WHERE folder = ?1 AND name = ?2")?
-        .execute(params![folder.0, blob(name)])?;
-    Ok(())
+    let delete = "DELETE FROM audits WHERE folder = ?1 AND name = ?2";
+    sql::run(transaction, delete, params![folder, blob(name)]).map(drop)
 }
 
 fn store_note(
@@ -198,43 +189,25 @@ fn store_note(
     (folder, name): &WorkName,
     state: &FileState,
 ) -> rusqlite::Result<()> {
-    transaction
-        .prepare_cached(
-            "INSERT INTO audits (folder, name, run, audited_at, mtime_ns, ctime_ns)
-             SELECT folder, name, ?3, ?4, ?5, ?6 FROM files WHERE folder = ?1 AND name = ?2
-             ON CONFLICT (folder, name) DO UPDATE SET
-                 run = excluded.run, audited_at = excluded.audited_at,
-                 mtime_ns = excluded.mtime_ns, ctime_ns = excluded.ctime_ns",
-        )?
-        .execute(params![
-            folder.0,
-            blob(name),
-            run.0,
-            now.0,
-            state.mtime_ns,
-            state.ctime_ns
-        ])?;
-    // It could be read: an error of an earlier attempt is over.
-    transaction
-        .prepare_cached("DELETE FROM faults WHERE folder = ?1 AND name = ?2")?
-        .execute(params![folder.0, blob(name)])?;
-    Ok(())
+    let (name, mtime, ctime) = (blob(name), state.mtime_ns, state.ctime_ns);
+    let store = "INSERT OR REPLACE INTO audits (folder, name, run, audited_at, mtime_ns, ctime_ns)
+         SELECT folder, name, ?3, ?4, ?5, ?6 FROM files WHERE folder = ?1 AND name = ?2";
+    let values = params![folder, name, run.0, now, mtime, ctime];
+    sql::run(transaction, store, values)?;
+    // It was read: an error of an earlier attempt is over.
+    let clear = "DELETE FROM faults WHERE folder = ?1 AND name = ?2";
+    sql::run(transaction, clear, params![folder, name]).map(drop)
 }
 
 impl ReadOnly {
     /// How many live files at and below `tops` have a digest.
     pub fn coverage(&self, tops: &[FolderId]) -> Result<Coverage, CatalogError> {
         self.collect_places("covered", tops, Extent::Live)?;
-        let (files, digested): (i64, i64) = self.connection.query_row(
+        let sql =
             "SELECT count(*), count(*) FILTER (WHERE files.size = 0 OR files.digest IS NOT NULL)
                FROM temp.covered JOIN files ON files.folder = covered.folder
-              WHERE files.removed_in IS NULL",
-            [],
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        )?;
-        Ok(Coverage {
-            files: unsigned(files),
-            digested: unsigned(digested),
-        })
+              WHERE files.removed_in IS NULL";
+        let (files, digested) = self.connection.query_row(sql, [], two_counts)?;
+        Ok(Coverage { files, digested })
     }
 }

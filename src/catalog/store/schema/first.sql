@@ -1,4 +1,4 @@
--- The first schema. Names in braces are replaced by the words of an enum; see words.rs.
+-- The first schema. Names in braces are replaced by lists from the model; see words.rs.
 
 -- What holds for the whole catalog: exactly one row.
 CREATE TABLE catalog (
@@ -38,18 +38,7 @@ CREATE TABLE scans (
     mode        TEXT    NOT NULL CHECK (mode IN ({scans.mode})),
     algorithm   TEXT    NOT NULL CHECK (algorithm IN ({scans.algorithm})),
     options     TEXT    NOT NULL,
-    folders     INTEGER NOT NULL DEFAULT 0,
-    files       INTEGER NOT NULL DEFAULT 0,
-    bytes       INTEGER NOT NULL DEFAULT 0,
-    added       INTEGER NOT NULL DEFAULT 0,
-    changed     INTEGER NOT NULL DEFAULT 0,
-    ctime_only  INTEGER NOT NULL DEFAULT 0,
-    restored    INTEGER NOT NULL DEFAULT 0,
-    removed     INTEGER NOT NULL DEFAULT 0,
-    probed      INTEGER NOT NULL DEFAULT 0,
-    hashed      INTEGER NOT NULL DEFAULT 0,
-    bytes_read  INTEGER NOT NULL DEFAULT 0,
-    faults      INTEGER NOT NULL DEFAULT 0,
+    {scans.counters},
     groups      INTEGER,
     copies      INTEGER,
     reclaimable INTEGER,
@@ -131,9 +120,9 @@ CREATE TABLE absences (
 -- scan that finds nothing changed shows without reading all files again.
 CREATE TABLE top_groups (
     rank   INTEGER PRIMARY KEY,
-    size   INTEGER NOT NULL,
+    path   BLOB    NOT NULL,
     copies INTEGER NOT NULL,
-    path   BLOB    NOT NULL
+    size   INTEGER NOT NULL
 ) STRICT;
 
 -- The folders whose redundant copies have the most reclaimable bytes, as of

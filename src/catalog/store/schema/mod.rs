@@ -10,6 +10,7 @@ use std::collections::HashSet;
 use rusqlite::{Connection, Transaction};
 
 use super::error::CatalogError;
+use super::sql;
 
 /// Marks a SQLite file as a dupescan catalog ("dups").
 pub(crate) const APPLICATION_ID: i32 = 0x6475_7073;
@@ -40,10 +41,7 @@ impl Schema {
     pub(crate) fn version_of(&self, connection: &Connection) -> Result<i32, CatalogError> {
         let number = |pragma| connection.pragma_query_value(None, pragma, |row| row.get(0));
         let (found, application): (i32, i32) = (number("user_version")?, number("application_id")?);
-        let is_empty: bool =
-            connection.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| {
-                row.get(0)
-            })?;
+        let is_empty: bool = sql::value(connection, "SELECT count(*) = 0 FROM sqlite_schema", [])?;
         if is_empty && found == 0 {
             return Ok(0);
         }
@@ -90,9 +88,12 @@ impl Schema {
 }
 
 fn definitions(connection: &Connection) -> rusqlite::Result<HashSet<(String, Option<String>)>> {
-    let mut statement = connection.prepare("SELECT name, sql FROM sqlite_schema")?;
-    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    rows.collect()
+    sql::all(
+        connection,
+        "SELECT name, sql FROM sqlite_schema",
+        [],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )
 }
 
 fn first(connection: &Connection) -> rusqlite::Result<()> {
@@ -100,7 +101,9 @@ fn first(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 fn first_sql() -> String {
-    let mut sql = include_str!("first.sql").replace("{digest_lengths}", &words::digest_lengths());
+    let mut sql = include_str!("first.sql")
+        .replace("{digest_lengths}", &words::digest_lengths())
+        .replace("{scans.counters}", &words::scan_counters());
     for column in words::word_columns() {
         let name = format!("{{{}.{}}}", column.table, column.column);
         sql = sql.replace(&name, &column.list());

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::{Algorithm, FaultClass, Mode, ScanState, Stage, Step};
+use crate::model::{Algorithm, FaultClass, Mode, ScanCounters, ScanState, Stage, Step};
 
 /// A column that holds a word of an enum.
 pub(crate) struct WordColumn {
@@ -57,6 +57,15 @@ pub(crate) fn has_unknown_word(table: &str) -> String {
         .map(|column| format!("{} NOT IN ({})", column.column, column.list()))
         .collect();
     conditions.join(" OR ")
+}
+
+/// The columns of the counters of a scan.
+pub(crate) fn scan_counters() -> String {
+    let columns = ScanCounters::NAMES.iter();
+    let columns: Vec<_> = columns
+        .map(|name| format!("{name} INTEGER NOT NULL DEFAULT 0"))
+        .collect();
+    columns.join(",\n    ")
 }
 
 /// The lengths that digests have, as SQL.

@@ -2,11 +2,19 @@
 
 use rusqlite::params;
 
-use super::{Applier, absences, subtree};
-use crate::catalog::store::{blob, signed, unsigned};
-use crate::catalog::write::records::{FileChange, FolderListing, PartListing, Sample, SampleHash};
+use super::statements::Statements;
+use super::{Applier, subtree};
+use crate::catalog::store::{blob, rows, signed, sql, unsigned};
+use crate::catalog::write::records::{FileChange, FolderListing, PartListing, SampleHash};
 use crate::catalog::write::signature::Signature;
 use crate::model::FolderId;
+
+/// Stores that a file which a scan found again was gone, before its row is
+/// changed: that row will only say that the file exists.
+const NOTE_ABSENCE: &str = "
+    INSERT OR IGNORE INTO absences (folder, name, removed_in, returned_in)
+    SELECT folder, name, removed_in, ?3 FROM files
+     WHERE folder = ?1 AND name = ?2 AND removed_in < ?3";
 
 impl Applier<'_> {
     pub(crate) fn apply_listing(&mut self, listing: &FolderListing) -> rusqlite::Result<()> {
@@ -38,63 +46,45 @@ impl Applier<'_> {
     }
 
     fn mark_listed(&self, listing: &FolderListing) -> rusqlite::Result<()> {
-        self.transaction
-            .prepare_cached(
-                "UPDATE folders SET volume = ?2, mount_point = ?3, visited_in = ?4, listed_in = ?4,
-                        mtime_ns = ?5, ctime_ns = ?6, signature = ?7
-                 WHERE id = ?1",
-            )?
-            .execute(params![
-                listing.files.folder.0,
-                listing.volume.0,
-                listing.mount_point,
-                listing.files.scan.0,
-                listing.times.map(|times| times.0),
-                listing.times.map(|times| times.1),
-                listing.signature.as_ref().map(Signature::as_bytes),
-            ])?;
-        Ok(())
+        let mark = "UPDATE folders SET volume = ?2, mount_point = ?3, visited_in = ?4,
+                    listed_in = ?4, mtime_ns = ?5, ctime_ns = ?6, signature = ?7 WHERE id = ?1";
+        let (mtime, ctime) = listing.times.unzip();
+        let values = params![
+            listing.files.folder,
+            listing.volume,
+            listing.mount_point,
+            listing.files.scan,
+            mtime,
+            ctime,
+            listing.signature.as_ref().map(Signature::as_bytes),
+        ];
+        sql::run(self.transaction, mark, values).map(drop)
     }
 
     fn upsert_file(&mut self, part: &PartListing, change: &FileChange) -> rusqlite::Result<()> {
-        let meta = &change.meta;
-        let (folder, name) = (part.folder.0, blob(&change.name));
-        let (size, allocated) = (signed(meta.size), signed(meta.allocated));
-        let (mtime, ctime) = (meta.mtime_ns, meta.ctime_ns);
-        let ino = change.ino.map(u64::cast_signed);
-        let (nlink, scan) = (signed(meta.nlink), part.scan.0);
+        let file = params![part.folder, blob(&change.name), part.scan];
+        let metadata = rows::metadata_values(&change.meta, change.ino);
+        let metadata = sql::values(&metadata);
+        let Statements {
+            update_file,
+            insert_file,
+            ..
+        } = &mut self.statements;
         if change.returns {
-            absences::note(self.transaction, part.folder, name, part.scan)?;
+            sql::run(self.transaction, NOTE_ABSENCE, file)?;
         }
         if change.keeps_digest {
-            self.statements.update_file.execute(params![
-                folder, name, size, allocated, mtime, ctime, ino, nlink, scan
-            ])?;
-            return Ok(());
+            return sql::execute(update_file, &[file, &metadata]).map(drop);
         }
         let (probe, digest) = match change.sample.map(|sample| sample.hash) {
             None => (None, None),
-            Some(SampleHash::Probe(probe)) => (Some(probe.0), None),
+            Some(SampleHash::Probe(probe)) => (Some(probe), None),
             Some(SampleHash::Digest(digest)) => (None, Some(digest)),
         };
         let digest = digest.as_ref().map(|digest| digest.as_bytes());
         let racy = change.sample.is_some_and(|sample| sample.racy);
-        self.statements.insert_file.execute(params![
-            folder,
-            name,
-            size,
-            allocated,
-            mtime,
-            ctime,
-            ino,
-            nlink,
-            scan,
-            probe,
-            digest,
-            digest.map(|_| scan),
-            racy
-        ])?;
-        Ok(())
+        let learned = params![probe, digest, digest.map(|_| part.scan), racy];
+        sql::execute(insert_file, &[file, &metadata, learned]).map(drop)
     }
 
     fn sum_up(&mut self, part: &PartListing, change: &FileChange) {
@@ -104,81 +94,51 @@ impl Applier<'_> {
         self.sums.unsettled |= change.meta.size > 0;
         // A file that became empty leaves its group, but unsettles nothing.
         self.sums.has_regrouped |= change.replaces.is_some();
-        match change.sample {
+        match change.sample.map(|sample| sample.hash) {
             None => {}
-            Some(Sample {
-                hash: SampleHash::Probe(_),
-                ..
-            }) => self.sums.scan(part.scan).probed += 1,
-            Some(Sample {
-                hash: SampleHash::Digest(_),
-                ..
-            }) => self.sums.scan(part.scan).hashed += 1,
+            Some(SampleHash::Probe(_)) => self.sums.scan(part.scan).probed += 1,
+            Some(SampleHash::Digest(_)) => self.sums.scan(part.scan).hashed += 1,
         }
     }
 
     fn insert_folders(&mut self, listing: &FolderListing) -> rusqlite::Result<()> {
-        if listing.new_folders.is_empty() && listing.returned_folders.is_empty() {
-            return Ok(());
+        let PartListing {
+            root, folder, scan, ..
+        } = listing.files;
+        let insert = "INSERT INTO folders (id, root, parent, name, first_scan)
+             VALUES (?1, ?2, ?3, ?4, ?5)";
+        let restore = "UPDATE folders SET removed_in = NULL, visited_in = NULL, listed_in = NULL
+              WHERE id = ?1 AND removed_in IS NOT NULL";
+        let mut added = 0;
+        for new in &listing.new_folders {
+            let values = params![new.id, root, folder, blob(&new.name), scan];
+            added += sql::run(self.transaction, insert, values)?;
         }
-        let mut insert = self.transaction.prepare_cached(
-            "INSERT INTO folders (id, root, parent, name, first_scan)
-             VALUES (?1, ?2, ?3, ?4, ?5)",
-        )?;
-        for folder in &listing.new_folders {
-            insert.execute(params![
-                folder.id.0,
-                listing.files.root.0,
-                listing.files.folder.0,
-                blob(&folder.name),
-                listing.files.scan.0
-            ])?;
-            self.sums.root(listing.files.root).folders += 1;
+        for returned in &listing.returned_folders {
+            added += sql::run(self.transaction, restore, [returned])?;
         }
-        for folder in &listing.returned_folders {
-            let back = self
-                .transaction
-                .prepare_cached(
-                    "UPDATE folders SET removed_in = NULL, visited_in = NULL, listed_in = NULL
-                      WHERE id = ?1 AND removed_in IS NOT NULL",
-                )?
-                .execute([folder.0])?;
-            self.sums.root(listing.files.root).folders += i64::try_from(back).unwrap_or(0);
-        }
+        self.sums.root(root).folders += i64::try_from(added).unwrap_or(0);
         Ok(())
     }
 
     /// Marks a vanished folder and everything below it as deleted.
     fn remove_subtree(&mut self, part: &PartListing, top: FolderId) -> rusqlite::Result<()> {
         for folder in subtree(self.transaction, top)? {
-            let (files, bytes): (i64, i64) = self
-                .transaction
-                .prepare_cached(
-                    "SELECT count(*), coalesce(sum(size), 0) FROM files
-                     WHERE folder = ?1 AND removed_in IS NULL",
-                )?
-                .query_row([folder.0], |row| Ok((row.get(0)?, row.get(1)?)))?;
-            self.transaction
-                .prepare_cached(
-                    "UPDATE files SET removed_in = ?2 WHERE folder = ?1 AND removed_in IS NULL",
-                )?
-                .execute(params![folder.0, part.scan.0])?;
-            let marked = self
-                .transaction
-                .prepare_cached(
-                    "UPDATE folders SET removed_in = ?2, signature = NULL
-                      WHERE id = ?1 AND removed_in IS NULL",
-                )?
-                .execute(params![folder.0, part.scan.0])?;
-            self.transaction
-                .prepare_cached("DELETE FROM faults WHERE folder = ?1")?
-                .execute([folder.0])?;
-            let delta = self.sums.root(part.root);
-            delta.files -= files;
-            delta.bytes -= bytes;
-            delta.folders -= i64::try_from(marked).unwrap_or(0);
-            self.sums.has_regrouped |= files > 0;
-            self.sums.scan(part.scan).removed += unsigned(files);
+            let values = params![folder, part.scan];
+            let mark_files =
+                "UPDATE files SET removed_in = ?2 WHERE folder = ?1 AND removed_in IS NULL
+                 RETURNING size";
+            let sizes: Vec<i64> = sql::all(self.transaction, mark_files, values, |row| row.get(0))?;
+            let mark_folder = "UPDATE folders SET removed_in = ?2, signature = NULL
+                  WHERE id = ?1 AND removed_in IS NULL";
+            let marked = sql::run(self.transaction, mark_folder, values)?;
+            let clear = "DELETE FROM faults WHERE folder = ?1";
+            sql::run(self.transaction, clear, [folder])?;
+            for size in sizes {
+                let gone = Some(unsigned(size));
+                self.sums.count_removed(part.scan, part.root, gone);
+            }
+            self.sums.root(part.root).folders -= i64::try_from(marked).unwrap_or(0);
         }
         Ok(())
     }
@@ -188,11 +148,8 @@ impl Applier<'_> {
     /// new records.
     fn clear_listing_faults(&self, folder: FolderId) -> rusqlite::Result<()> {
         if self.has_faults {
-            self.transaction
-                .prepare_cached(
-                    "DELETE FROM faults WHERE folder = ?1 AND (name = x'' OR step = 'stat')",
-                )?
-                .execute([folder.0])?;
+            let clear = "DELETE FROM faults WHERE folder = ?1 AND (name = x'' OR step = 'stat')";
+            sql::run(self.transaction, clear, [folder])?;
         }
         Ok(())
     }

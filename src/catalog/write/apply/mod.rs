@@ -1,6 +1,5 @@
 //! Turns a batch of records into rows, inside the writer's transaction.
 
-mod absences;
 mod listing;
 mod results;
 mod statements;
@@ -8,7 +7,7 @@ mod statements;
 use rusqlite::{Connection, Transaction, params};
 use statements::Statements;
 
-use crate::catalog::store::{blob, forget_summary, signed, unsettle, unsigned};
+use crate::catalog::store::{blob, forget_summary, signed, sql, unsettle, unsigned};
 use crate::catalog::write::records::{FaultRecord, FolderListing, Record};
 use crate::catalog::write::scan_rows::set_state;
 use crate::model::{FolderId, RootId, ScanCounters, ScanId, ScanState, Timestamp};
@@ -28,9 +27,7 @@ impl<'t> Applier<'t> {
         Ok(Self {
             transaction,
             statements: Statements::new(transaction)?,
-            has_faults: transaction
-                .prepare_cached("SELECT EXISTS (SELECT 1 FROM faults)")?
-                .query_row([], |row| row.get(0))?,
+            has_faults: sql::value(transaction, "SELECT EXISTS (SELECT 1 FROM faults)", [])?,
             sums: Sums::default(),
         })
     }
@@ -56,9 +53,8 @@ impl<'t> Applier<'t> {
         match record {
             Record::Listed(listing) => self.apply_listing(listing),
             Record::Part(part, volume) => {
-                self.transaction
-                    .prepare_cached("UPDATE folders SET volume = ?2 WHERE id = ?1")?
-                    .execute(params![part.folder.0, volume.0])?;
+                let set_volume = "UPDATE folders SET volume = ?2 WHERE id = ?1";
+                sql::run(self.transaction, set_volume, params![part.folder, volume])?;
                 self.apply_part(part)
             }
             Record::Visited { folder, scan } => visit(self.transaction, *folder, *scan),
@@ -78,15 +74,12 @@ impl<'t> Applier<'t> {
         name: &[u8],
     ) -> rusqlite::Result<Option<u64>> {
         self.clear_fault(folder, name)?;
-        let mut statement = self.transaction.prepare_cached(
-            "UPDATE files SET removed_in = ?3
-             WHERE folder = ?1 AND name = ?2 AND removed_in IS NULL RETURNING size",
-        )?;
-        let mut rows = statement.query(params![folder.0, name, scan.0])?;
-        match rows.next()? {
-            Some(row) => row.get(0).map(|size| Some(unsigned(size))),
-            None => Ok(None),
-        }
+        let remove = "UPDATE files SET removed_in = ?3
+             WHERE folder = ?1 AND name = ?2 AND removed_in IS NULL RETURNING size";
+        let values = params![folder, name, scan];
+        sql::first(self.transaction, remove, values, |row| {
+            row.get(0).map(unsigned)
+        })
     }
 
     fn apply_fault(&mut self, record: &FaultRecord) -> rusqlite::Result<()> {
@@ -104,15 +97,15 @@ impl<'t> Applier<'t> {
                      last_at = excluded.last_at, message = excluded.message, hint = excluded.hint",
             )?
             .execute(params![
-                record.folder.0,
+                record.folder,
                 blob(&record.name),
-                record.scan.0,
+                record.scan,
                 fault.step.name(),
                 fault.class.name(),
                 fault.errno,
                 record.attempts,
-                record.first_at.0,
-                Timestamp::now().0,
+                record.first_at,
+                Timestamp::now(),
                 fault.message,
                 fault.hint(),
             ])?;
@@ -125,9 +118,8 @@ impl<'t> Applier<'t> {
 
     fn clear_fault(&self, folder: FolderId, name: &[u8]) -> rusqlite::Result<()> {
         if self.has_faults {
-            self.transaction
-                .prepare_cached("DELETE FROM faults WHERE folder = ?1 AND name = ?2")?
-                .execute(params![folder.0, name])?;
+            let clear = "DELETE FROM faults WHERE folder = ?1 AND name = ?2";
+            sql::run(self.transaction, clear, params![folder, name])?;
         }
         Ok(())
     }
@@ -151,25 +143,18 @@ fn listed(record: &Record) -> Option<&FolderListing> {
 }
 
 fn visit(connection: &Connection, folder: FolderId, scan: ScanId) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached("UPDATE folders SET visited_in = ?2 WHERE id = ?1")?
-        .execute(params![folder.0, scan.0])?;
-    Ok(())
+    let visit = "UPDATE folders SET visited_in = ?2 WHERE id = ?1";
+    sql::run(connection, visit, params![folder, scan]).map(drop)
 }
 
 /// A folder and all folders below it, including deleted ones.
 pub(crate) fn subtree(connection: &Connection, top: FolderId) -> rusqlite::Result<Vec<FolderId>> {
-    connection
-        .prepare_cached(
-            "WITH RECURSIVE below (id) AS (
-                 VALUES (?1)
-                 UNION ALL
-                 SELECT folders.id FROM below JOIN folders ON folders.parent = below.id
-             )
-             SELECT id FROM below",
-        )?
-        .query_map([top.0], |row| row.get(0).map(FolderId))?
-        .collect()
+    let below = "WITH RECURSIVE below (id) AS (
+             VALUES (?1)
+             UNION ALL
+             SELECT folders.id FROM below JOIN folders ON folders.parent = below.id)
+         SELECT id FROM below";
+    sql::all(connection, below, [top], |row| row.get(0))
 }
 
 /// Sums that would cost one row update per record; written once per
@@ -186,10 +171,20 @@ struct Sums {
 
 /// How much the live files of a root changed.
 #[derive(Debug, Default, Clone, Copy)]
-struct RootDelta {
-    folders: i64,
-    files: i64,
-    bytes: i64,
+pub(crate) struct RootDelta {
+    pub(crate) folders: i64,
+    pub(crate) files: i64,
+    pub(crate) bytes: i64,
+}
+
+impl RootDelta {
+    /// Adds it to the counters of a root.
+    pub(crate) fn add_to(self, connection: &Connection, root: RootId) -> rusqlite::Result<()> {
+        let add = "UPDATE roots SET folders = folders + ?2, files = files + ?3, bytes = bytes + ?4
+             WHERE id = ?1";
+        let values = params![root, self.folders, self.files, self.bytes];
+        sql::run(connection, add, values).map(drop)
+    }
 }
 
 /// The sums of one scan or root.
@@ -226,12 +221,7 @@ impl Sums {
             counters.add_to(connection, scan)?;
         }
         for (root, delta) in self.roots {
-            connection
-                .prepare_cached(
-                    "UPDATE roots SET folders = folders + ?2, files = files + ?3, bytes = bytes + ?4
-                     WHERE id = ?1",
-                )?
-                .execute(params![root.0, delta.folders, delta.files, delta.bytes])?;
+            delta.add_to(connection, root)?;
         }
         if self.has_regrouped {
             forget_summary(connection)?;

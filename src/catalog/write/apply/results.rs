@@ -5,7 +5,7 @@ use rusqlite::{Connection, params};
 
 use super::Applier;
 use crate::catalog::store::terms::{self, STILL_IN_STATE};
-use crate::catalog::store::{blob, signed};
+use crate::catalog::store::{blob, rows, signed, sql};
 use crate::catalog::write::records::{FileOutcome, FileResult, Record};
 use crate::catalog::write::{hash_states, signature};
 use crate::model::sampling::LARGE;
@@ -69,39 +69,33 @@ impl Applier<'_> {
         name: &[u8],
         result: &FileResult,
     ) -> rusqlite::Result<()> {
-        let state = &result.state;
-        let (size, mtime, ctime) = (signed(state.size), state.mtime_ns, state.ctime_ns);
-        let ino = state.ino.map(u64::cast_signed);
+        let state = rows::state_values(&result.state);
+        let (row, state) = (params![folder, name], &sql::values(&state));
         let statements = &mut self.statements;
-        match &result.outcome {
-            FileOutcome::Probed { probe, racy } => statements.probed.execute(params![
-                folder.0, name, size, mtime, ctime, ino, probe.0, racy
-            ])?,
+        let racy = match &result.outcome {
+            FileOutcome::Probed { probe, racy } => {
+                sql::execute(&mut statements.probed, &[row, state, params![racy, probe]])?;
+                *racy
+            }
             FileOutcome::Digested {
                 digest,
                 compared,
                 racy,
-            } => statements.digested.execute(params![
-                folder.0,
-                name,
-                size,
-                mtime,
-                ctime,
-                ino,
-                digest.as_bytes(),
-                compared,
-                racy,
-                scan.0
-            ])?,
-            FileOutcome::Settled { racy } => statements.settled.execute(params![
-                folder.0, name, size, mtime, ctime, ino, scan.0, racy
-            ])?,
-            FileOutcome::Partly(_) | FileOutcome::Changed(_) | FileOutcome::Vanished => 0,
+            } => {
+                let learned = params![racy, digest.as_bytes(), compared, scan];
+                sql::execute(&mut statements.digested, &[row, state, learned])?;
+                *racy
+            }
+            FileOutcome::Settled { racy } => {
+                sql::execute(&mut statements.settled, &[row, state, params![racy, scan]])?;
+                *racy
+            }
+            FileOutcome::Partly(_) | FileOutcome::Changed(_) | FileOutcome::Vanished => false,
         };
-        if result.outcome.is_racy() {
+        if racy {
             signature::forget(self.transaction, folder)?;
         }
-        if state.size >= LARGE {
+        if result.state.size >= LARGE {
             hash_states::forget(self.transaction, folder, name)?;
         }
         self.clear_fault(folder, name)
@@ -119,29 +113,16 @@ impl Applier<'_> {
             return Ok(());
         };
         let state = &result.state;
-        let changed = self
-            .transaction
-            .prepare_cached(&format!(
-                "UPDATE files SET size = ?7, allocated = ?8, mtime_ns = ?9, ctime_ns = ?10,
-                        ino = CASE WHEN ino IS NULL THEN NULL ELSE ?11 END, nlink = ?12, {}
-                  WHERE {STILL_IN_STATE} AND removed_in IS NULL",
-                terms::forget_content()
-            ))?
-            .execute(params![
-                folder.0,
-                name,
-                signed(state.size),
-                state.mtime_ns,
-                state.ctime_ns,
-                state.ino.map(u64::cast_signed),
-                signed(meta.size),
-                signed(meta.allocated),
-                meta.mtime_ns,
-                meta.ctime_ns,
-                meta.ino.cast_signed(),
-                signed(meta.nlink),
-            ])?;
-        if changed > 0 {
+        let mut change = self.transaction.prepare_cached(&format!(
+            "UPDATE files SET {}, {} WHERE {STILL_IN_STATE} AND removed_in IS NULL",
+            terms::set_metadata(7),
+            terms::forget_content()
+        ))?;
+        let metadata = rows::metadata_values(meta, state.ino.map(|_| meta.ino));
+        let before = rows::state_values(state);
+        let row = params![folder, name];
+        let values = [row, &sql::values(&before), &sql::values(&metadata)];
+        if sql::execute(&mut change, &values)? > 0 {
             self.sums.unsettled = true;
             signature::forget(self.transaction, folder)?;
             if let Some(root) = root_of(self.transaction, folder)? {
@@ -153,10 +134,6 @@ impl Applier<'_> {
 }
 
 fn root_of(connection: &Connection, folder: FolderId) -> rusqlite::Result<Option<RootId>> {
-    let mut statement = connection.prepare_cached("SELECT root FROM folders WHERE id = ?1")?;
-    let mut rows = statement.query([folder.0])?;
-    match rows.next()? {
-        Some(row) => row.get(0).map(|id| Some(RootId(id))),
-        None => Ok(None),
-    }
+    let root = "SELECT root FROM folders WHERE id = ?1";
+    sql::first(connection, root, [folder], |row| row.get(0))
 }

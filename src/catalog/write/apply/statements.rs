@@ -5,36 +5,35 @@ use std::sync::LazyLock;
 
 use rusqlite::{CachedStatement, Connection};
 
-use crate::catalog::store::terms::{self, STILL_IN_STATE};
-
-/// What a listing says of a file that has a row already.
-const TAKE_METADATA: &str = "size = excluded.size, allocated = excluded.allocated,
-    mtime_ns = excluded.mtime_ns, ctime_ns = excluded.ctime_ns,
-    ino = excluded.ino, nlink = excluded.nlink, removed_in = NULL";
+use crate::catalog::store::terms::{self, METADATA, STILL_IN_STATE};
 
 /// A file that is new, or no longer what its row says: what was known of its
 /// content is forgotten, but for what the listing itself read.
 static INSERT_FILE: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "INSERT INTO files (folder, name, size, allocated, mtime_ns, ctime_ns, ino, nlink,
-                            first_scan, probe, digest, hashed_in, racy)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
-         ON CONFLICT (folder, name) DO UPDATE SET {TAKE_METADATA}, {}",
-        terms::take_content("excluded")
+    insert(
+        ", probe, digest, hashed_in, racy",
+        &terms::take_content("excluded"),
     )
 });
 
-/// A file whose content is what it was.
+/// A file whose content is what it was. Others may have joined its class while it
+/// was away.
 static UPDATE_FILE: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "INSERT INTO files (folder, name, size, allocated, mtime_ns, ctime_ns, ino, nlink,
-                            first_scan)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-         ON CONFLICT (folder, name) DO UPDATE SET {TAKE_METADATA},
-             -- Others may have joined its class while it was away.
-             settled_in = CASE WHEN files.removed_in IS NULL THEN files.settled_in END"
-    )
+    let settled = "settled_in = CASE WHEN files.removed_in IS NULL THEN files.settled_in END";
+    insert("", settled)
 });
+
+/// Inserts folder, name, scan and metadata of a file and `learned`, or changes
+/// its row.
+fn insert(learned: &str, changes: &str) -> String {
+    let columns = format!("folder, name, first_scan, {}{learned}", METADATA.join(", "));
+    let values = vec!["?"; columns.split(',').count()].join(", ");
+    format!(
+        "INSERT INTO files ({columns}) VALUES ({values})
+         ON CONFLICT (folder, name) DO UPDATE SET {}, removed_in = NULL, {changes}",
+        terms::take_metadata("excluded")
+    )
+}
 
 /// Writes rows of files.
 pub(crate) struct Statements<'t> {
@@ -51,17 +50,15 @@ impl<'t> Statements<'t> {
         // something was learned of.
         let store = |columns: &str| {
             connection.prepare_cached(&format!(
-                "UPDATE files SET {columns} WHERE {STILL_IN_STATE}"
+                "UPDATE files SET racy = racy | ?7, {columns} WHERE {STILL_IN_STATE}"
             ))
         };
         Ok(Self {
             insert_file: connection.prepare_cached(&INSERT_FILE)?,
             update_file: connection.prepare_cached(&UPDATE_FILE)?,
-            probed: store("probe = ?7, racy = racy | ?8")?,
-            digested: store(
-                "digest = ?7, compared = ?8, racy = racy | ?9, hashed_in = ?10, settled_in = NULL",
-            )?,
-            settled: store("settled_in = ?7, racy = racy | ?8")?,
+            probed: store("probe = ?8")?,
+            digested: store("digest = ?8, compared = ?9, hashed_in = ?10, settled_in = NULL")?,
+            settled: store("settled_in = ?8")?,
         })
     }
 }
