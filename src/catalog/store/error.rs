@@ -159,6 +159,15 @@ impl CatalogError {
         }
     }
 
+    /// Makes errors of file operations errors about the file at `path`.
+    pub(crate) fn io(path: &Path) -> impl Fn(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io {
+            path: path.clone(),
+            source,
+        }
+    }
+
     /// Whether a long query was stopped on purpose.
     pub fn is_interrupted(&self) -> bool {
         match self {

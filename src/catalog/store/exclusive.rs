@@ -9,7 +9,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use super::connection::{check_sqlite, configure, temp_files_beside};
 use super::error::CatalogError;
 use super::files::{create_parent, create_private, locate, require, with_suffix};
-use super::integrity::{integrity, integrity_beside_files, is_damage};
+use super::integrity::{integrity, integrity_beside_files, is_damage, refuse_damage};
 use super::lock::Lock;
 use super::read_only::ReadOnly;
 use super::schema::{SCHEMA, Schema};
@@ -157,11 +157,7 @@ fn refuse_damaged(connection: &Connection, path: &Path) -> Result<(), CatalogErr
     } else {
         integrity_beside_files(connection)
     };
-    match complaints {
-        Ok(complaints) if complaints.is_empty() => Ok(()),
-        Err(error) if !is_damage(&error) => Err(error.into()),
-        _ => Err(CatalogError::Damaged),
-    }
+    refuse_damage(complaints)
 }
 
 /// Brings the tables up to date, and says once which algorithm a new catalog

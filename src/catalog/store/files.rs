@@ -110,10 +110,7 @@ pub(crate) fn require(path: &Path) -> Result<PathBuf, CatalogError> {
     match path.try_exists() {
         Ok(true) => locate(path),
         Ok(false) => Err(CatalogError::Missing(path.to_owned())),
-        Err(source) => Err(CatalogError::Io {
-            path: path.to_owned(),
-            source,
-        }),
+        Err(error) => Err(CatalogError::io(path)(error)),
     }
 }
 
@@ -125,10 +122,7 @@ pub(crate) fn create_parent(path: &Path) -> Result<(), CatalogError> {
         .recursive(true)
         .mode(0o700)
         .create(parent)
-        .map_err(|source| CatalogError::Io {
-            path: parent.to_owned(),
-            source,
-        })
+        .map_err(CatalogError::io(parent))
 }
 
 /// Creates the file with private permissions before SQLite opens it; SQLite
@@ -142,9 +136,6 @@ pub(crate) fn create_private(path: &Path) -> Result<(), CatalogError> {
     {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(source) => Err(CatalogError::Io {
-            path: path.to_owned(),
-            source,
-        }),
+        Err(error) => Err(CatalogError::io(path)(error)),
     }
 }

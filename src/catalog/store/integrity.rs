@@ -2,6 +2,9 @@
 
 use rusqlite::{Connection, ErrorCode};
 
+use super::error::CatalogError;
+use super::sql;
+
 /// Most lines taken over from SQLite's integrity check.
 const MOST_LINES: u32 = 20;
 
@@ -21,24 +24,28 @@ pub(crate) fn integrity(connection: &Connection) -> rusqlite::Result<Vec<String>
 
 /// The same for every table but `files`, which is most of a large catalog.
 pub(crate) fn integrity_beside_files(connection: &Connection) -> rusqlite::Result<Vec<String>> {
-    let mut statement = connection
-        .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'files'")?;
-    let tables = statement.query_map([], |row| row.get::<_, String>(0))?;
+    let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'files'";
+    let tables: Vec<String> = sql::all(connection, tables, [], |row| row.get(0))?;
     let mut found = Vec::new();
     for table in tables {
-        let quoted = table?.replace('"', "\"\"");
-        found.append(&mut complaints(
-            connection,
-            &format!("PRAGMA quick_check(\"{quoted}\")"),
-        )?);
+        let quoted = table.replace('"', "\"\"");
+        let check = format!("PRAGMA quick_check(\"{quoted}\")");
+        found.append(&mut complaints(connection, &check)?);
     }
     Ok(found)
 }
 
+/// Fails unless a check found nothing. What keeps it from reading is damage too.
+pub(crate) fn refuse_damage(complaints: rusqlite::Result<Vec<String>>) -> Result<(), CatalogError> {
+    match complaints {
+        Ok(complaints) if complaints.is_empty() => Ok(()),
+        Err(error) if !is_damage(&error) => Err(error.into()),
+        _ => Err(CatalogError::Damaged),
+    }
+}
+
 fn complaints(connection: &Connection, check: &str) -> rusqlite::Result<Vec<String>> {
-    let mut statement = connection.prepare(check)?;
-    let lines = statement.query_map([], |row| row.get::<_, String>(0))?;
-    let lines: Vec<String> = lines.collect::<Result<_, _>>()?;
+    let lines: Vec<String> = sql::all(connection, check, [], |row| row.get(0))?;
     Ok(lines
         .into_iter()
         .filter(|line| line != "ok" && !line.starts_with("CHECK constraint failed"))

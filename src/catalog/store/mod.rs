@@ -20,11 +20,11 @@ mod wal;
 pub(crate) use claims::{forget_summary, unsettle};
 pub use error::CatalogError;
 pub use exclusive::Exclusive;
+pub(crate) use files::has_wal;
 #[cfg(test)]
 pub(crate) use files::lock_path;
 pub use files::own_files;
-pub(crate) use files::with_suffix;
-pub(crate) use integrity::{integrity, is_damage};
+pub(crate) use integrity::{integrity, is_damage, refuse_damage};
 pub use lock::Lock;
 pub(crate) use pages::Pages;
 pub use paths::FolderPaths;

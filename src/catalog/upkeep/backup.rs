@@ -4,13 +4,13 @@
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rusqlite::Connection;
 use rusqlite::backup::Backup;
 use tempfile::TempPath;
 
-use crate::catalog::store::{CatalogError, ReadOnly, own_files, schema, with_suffix};
+use crate::catalog::store::{CatalogError, ReadOnly, has_wal, own_files, schema};
 
 impl ReadOnly {
     /// Writes a consistent copy of the catalog to `to`, atomically replacing an
@@ -19,7 +19,7 @@ impl ReadOnly {
         // Follow a link, or a nightly job would replace the link.
         let target = fs::canonicalize(to).unwrap_or_else(|_| to.to_owned());
         self.refuse_unsafe(&target)?;
-        let failed = io_error(&target);
+        let failed = CatalogError::io(&target);
         let copy = private_file_beside(&target).map_err(&failed)?;
         self.copy_into(&copy).map_err(|error| error.at(&target))?;
         File::open(&copy)
@@ -51,7 +51,7 @@ impl ReadOnly {
         let found = match fs::metadata(target) {
             Ok(found) => found,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(io_error(target)(error)),
+            Err(error) => return Err(CatalogError::io(target)(error)),
         };
         if !found.is_file() {
             return refuse("it is not a regular file");
@@ -59,11 +59,11 @@ impl ReadOnly {
         if self.owns(&found) {
             return refuse("it belongs to the catalog itself");
         }
-        if found.len() > 0 && !is_catalog(target).map_err(io_error(target))? {
+        if found.len() > 0 && !is_catalog(target).map_err(CatalogError::io(target))? {
             return refuse("it is not a dupescan catalog");
         }
         // SQLite would play the leftover changes into the new file.
-        if fs::metadata(with_suffix(target, "-wal")).is_ok_and(|wal| wal.len() > 0) {
+        if has_wal(target) {
             return refuse("it is a catalog in use");
         }
         Ok(())
@@ -98,14 +98,6 @@ fn is_catalog(path: &Path) -> io::Result<bool> {
     let application = head.get(68..72).map(<[u8]>::to_vec);
     Ok(head.starts_with(b"SQLite format 3\0")
         && application == Some(schema::APPLICATION_ID.to_be_bytes().to_vec()))
-}
-
-fn io_error(path: &Path) -> impl Fn(io::Error) -> CatalogError {
-    let path: PathBuf = path.to_owned();
-    move |source| CatalogError::Io {
-        path: path.clone(),
-        source,
-    }
 }
 
 #[cfg(test)]

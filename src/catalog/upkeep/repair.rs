@@ -6,7 +6,7 @@ use rusqlite::{Connection, params};
 use super::rules::rules;
 use super::verify::{miscounted, references, unsettled};
 use crate::catalog::store::{
-    CatalogError, Exclusive, forget_summary, integrity, is_damage, unsettle,
+    CatalogError, Exclusive, forget_summary, integrity, refuse_damage, unsettle,
 };
 use crate::catalog::write::signature;
 
@@ -42,11 +42,7 @@ impl Exclusive {
     /// Repairs what it can, in one transaction; returns what was done. A file that
     /// SQLite itself finds damaged is refused.
     pub fn repair(&mut self) -> Result<Vec<String>, CatalogError> {
-        match integrity(&self.connection) {
-            Ok(complaints) if complaints.is_empty() => {}
-            Err(error) if !is_damage(&error) => return Err(error.into()),
-            _ => return Err(CatalogError::Damaged),
-        }
+        refuse_damage(integrity(&self.connection))?;
         // Off while orphans are deleted: they already break the rules.
         self.connection.pragma_update(None, "foreign_keys", false)?;
         let done = self.mend();
@@ -134,7 +130,7 @@ fn recount(connection: &Connection) -> rusqlite::Result<Vec<String>> {
         let [folders, files, bytes] = root.counted;
         connection.execute(
             "UPDATE roots SET folders = ?2, files = ?3, bytes = ?4 WHERE id = ?1",
-            params![root.root.0, folders, files, bytes],
+            params![root.root, folders, files, bytes],
         )?;
     }
     Ok(match wrong.len() {

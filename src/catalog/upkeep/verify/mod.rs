@@ -10,7 +10,7 @@ use rusqlite::Connection;
 
 use crate::catalog::query::count_unchecked;
 use crate::catalog::store::schema::SCHEMA;
-use crate::catalog::store::{CatalogError, ReadOnly, integrity, is_damage, rows};
+use crate::catalog::store::{CatalogError, ReadOnly, integrity, is_damage, rows, sql};
 use crate::catalog::upkeep::rules::rules;
 use crate::catalog::write::signature;
 use crate::model::RootId;
@@ -76,16 +76,15 @@ fn examine_rows(connection: &Connection) -> Result<Vec<Problem>, CatalogError> {
     problems.extend(references(connection)?.into_iter().map(Problem::mendable));
     problems.extend(roots(connection)?);
     for rule in rules() {
-        problems.extend(rule.broken_rows(connection)?.map(|rows| Problem {
-            sentence: rule.sentence(rows),
+        problems.extend(rule.problem(connection)?.map(|sentence| Problem {
+            sentence,
             mendable: rule.mend.is_some(),
         }));
     }
     problems.extend(signature::wrong(connection)?.map(Problem::mendable));
     problems.extend(unsettled(connection)?.map(Problem::mendable));
-    for wrong in miscounted(connection)? {
-        problems.push(Problem::mendable(wrong.sentence()));
-    }
+    let wrong = miscounted(connection)?.into_iter();
+    problems.extend(wrong.map(|root| Problem::mendable(root.sentence())));
     Ok(problems)
 }
 
@@ -110,50 +109,40 @@ fn header(connection: &Connection) -> rusqlite::Result<Vec<Problem>> {
 
 /// Rows that point to rows which do not exist, by table.
 pub(crate) fn references(connection: &Connection) -> rusqlite::Result<Vec<String>> {
-    let mut statement = connection.prepare(
-        "SELECT \"table\", \"parent\", count(*) FROM pragma_foreign_key_check
-          GROUP BY 1, 2 ORDER BY 1, 2",
-    )?;
-    let found = statement.query_map([], |row| {
-        let (table, parent): (String, String) = (row.get(0)?, row.get(1)?);
-        let count: i64 = row.get(2)?;
-        Ok(format!(
-            "rows of `{table}` that point to a missing row of `{parent}`: {count}"
-        ))
-    })?;
-    found.collect()
+    let broken = "SELECT 'rows of `' || \"table\" || '` that point to a missing row of `'
+                || \"parent\" || '`: ' || count(*)
+           FROM pragma_foreign_key_check GROUP BY \"table\", \"parent\" ORDER BY 1";
+    sql::all(connection, broken, [], |row| row.get(0))
 }
 
 /// Where the roots lie, and whether each has its top folder.
 fn roots(connection: &Connection) -> rusqlite::Result<Vec<Problem>> {
-    let mut statement = connection.prepare(
+    let roots =
         "SELECT path, (SELECT count(*) FROM folders WHERE root = roots.id AND parent IS NULL)
-           FROM roots ORDER BY path",
-    )?;
-    let found = statement.query_map([], |row| Ok((rows::path(row, 0)?, row.get(1)?)))?;
-    let found: Vec<(PathBuf, i64)> = found.collect::<Result<_, _>>()?;
+           FROM roots ORDER BY path";
+    let found: Vec<(PathBuf, i64)> = sql::all(connection, roots, [], |row| {
+        Ok((rows::path(row, 0)?, row.get(1)?))
+    })?;
     let mut problems = Vec::new();
     for (at, (path, tops)) in found.iter().enumerate() {
         let name = path.display();
-        if *tops == 0 {
-            problems.push(Problem::mendable(format!(
-                "the root {name} has no top folder"
-            )));
-        } else if *tops > 1 {
-            let sentence = format!("the root {name} has {tops} top folders instead of 1");
-            problems.push(Problem::beyond_repair(sentence));
+        let mut is_wrong = |what| problems.push(Problem::beyond_repair(what));
+        if *tops > 1 {
+            is_wrong(format!(
+                "the root {name} has {tops} top folders instead of 1"
+            ));
         }
         if !is_plain(path) {
-            let sentence = format!("the root {name} is not a plain absolute path");
-            problems.push(Problem::beyond_repair(sentence));
+            is_wrong(format!("the root {name} is not a plain absolute path"));
         }
-        for (inner, _) in found.iter().skip(at + 1) {
-            if inner.starts_with(path) {
-                problems.push(Problem::beyond_repair(format!(
-                    "the root {} is inside the root {name}",
-                    inner.display()
-                )));
-            }
+        let inside = found[at + 1..].iter();
+        for (inner, _) in inside.filter(|(inner, _)| inner.starts_with(path)) {
+            let inner = inner.display();
+            is_wrong(format!("the root {inner} is inside the root {name}"));
+        }
+        if *tops == 0 {
+            let sentence = format!("the root {name} has no top folder");
+            problems.push(Problem::mendable(sentence));
         }
     }
     Ok(problems)
@@ -168,9 +157,7 @@ fn is_plain(path: &Path) -> bool {
 
 /// A shortcut that says everything is known when it is not.
 pub(crate) fn unsettled(connection: &Connection) -> Result<Option<String>, CatalogError> {
-    let claims: bool =
-        connection.query_row("SELECT NOT unsettled FROM catalog", [], |row| row.get(0))?;
-    if !claims {
+    if !sql::value(connection, "SELECT NOT unsettled FROM catalog", [])? {
         return Ok(None);
     }
     let open = count_unchecked(connection)?;
@@ -202,26 +189,21 @@ impl Miscount {
 
 /// The roots whose counters are wrong.
 pub(crate) fn miscounted(connection: &Connection) -> rusqlite::Result<Vec<Miscount>> {
-    let mut statement = connection.prepare(
-        "SELECT id, path, folders, files, bytes,
+    let counts = "SELECT id, path, folders, files, bytes,
                 (SELECT count(*) FROM folders WHERE root = roots.id AND removed_in IS NULL),
                 (SELECT count(*) FROM folders JOIN files ON files.folder = folders.id
                   WHERE folders.root = roots.id AND files.removed_in IS NULL),
                 (SELECT coalesce(sum(size), 0) FROM folders JOIN files ON files.folder = folders.id
                   WHERE folders.root = roots.id AND files.removed_in IS NULL)
-           FROM roots ORDER BY path",
-    )?;
-    let found = statement.query_map([], |row| {
+           FROM roots ORDER BY path";
+    let mut found: Vec<_> = sql::all(connection, counts, [], |row| {
         Ok(Miscount {
-            root: RootId(row.get(0)?),
+            root: row.get(0)?,
             path: rows::path(row, 1)?,
             said: [row.get(2)?, row.get(3)?, row.get(4)?],
             counted: [row.get(5)?, row.get(6)?, row.get(7)?],
         })
     })?;
-    let found: Vec<Miscount> = found.collect::<Result<_, _>>()?;
-    Ok(found
-        .into_iter()
-        .filter(|root| root.said != root.counted)
-        .collect())
+    found.retain(|root| root.said != root.counted);
+    Ok(found)
 }

@@ -8,7 +8,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError};
 use rusqlite::Connection;
 
 use super::message::{BusyTime, Message, Task};
-use crate::catalog::store::{CatalogError, Wal};
+use crate::catalog::store::{CatalogError, Wal, sql};
 use crate::catalog::write::apply::Applier;
 use crate::catalog::write::backlog::Backlog;
 use crate::catalog::write::records::Record;
@@ -98,13 +98,9 @@ impl Batcher {
     fn handle(&mut self, message: Message) -> Result<(), CatalogError> {
         match message {
             Message::Record(record) => self.add(record)?,
-            Message::Flush(reply) => {
-                self.commit()?;
-                // A caller that stopped waiting is no reason to fail.
-                reply.send(()).ok();
-            }
             Message::Task(task, reply) => {
                 self.commit()?;
+                // A caller that stopped waiting is no reason to fail.
                 reply.send(self.run_task(task)).ok();
             }
             Message::Checkpoint(pause) => {
@@ -203,8 +199,7 @@ impl Batcher {
 }
 
 fn page_count(connection: &Connection) -> rusqlite::Result<usize> {
-    let mut statement = connection.prepare_cached("PRAGMA page_count")?;
-    let pages: i64 = statement.query_row([], |row| row.get(0))?;
+    let pages: i64 = sql::value(connection, "PRAGMA page_count", [])?;
     Ok(usize::try_from(pages).unwrap_or(0))
 }
 

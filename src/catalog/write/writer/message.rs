@@ -17,7 +17,6 @@ pub(crate) type Task = Box<dyn FnOnce(&Transaction<'_>) -> Result<(), CatalogErr
 pub(crate) enum Message {
     Record(Record),
     Task(Task, Sender<Result<(), CatalogError>>),
-    Flush(Sender<()>),
     /// A stage ended.
     Checkpoint(Pause),
     /// Closing the channel would not do: a worker stuck in the kernel keeps its

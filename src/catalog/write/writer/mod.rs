@@ -15,7 +15,7 @@ use crossbeam_channel::{Receiver, Sender, bounded, select, unbounded};
 use message::{BusyTime, Message};
 use rusqlite::Transaction;
 
-use crate::catalog::store::{CatalogError, Exclusive, Lock, Pause};
+use crate::catalog::store::{CatalogError, Exclusive, Lock, Pause, sql};
 use crate::catalog::write::backlog::Backlog;
 use crate::catalog::write::records::Record;
 use crate::model::FolderId;
@@ -49,10 +49,7 @@ impl Writer {
     ) -> Result<Self, CatalogError> {
         let path = catalog.path().to_owned();
         let (connection, lock) = catalog.into_parts();
-        let highest: i64 =
-            connection.query_row("SELECT coalesce(max(id), 0) FROM folders", [], |row| {
-                row.get(0)
-            })?;
+        let highest: i64 = sql::value(&connection, "SELECT coalesce(max(id), 0) FROM folders", [])?;
         // The backlog bounds what waits, by rows: a record can hold many.
         let (sender, receiver) = unbounded();
         let (alive, died) = bounded(0);
@@ -70,10 +67,7 @@ impl Writer {
                 drop(alive);
                 ended
             })
-            .map_err(|source| CatalogError::Io {
-                path: path.clone(),
-                source,
-            })?;
+            .map_err(CatalogError::io(&path))?;
         Ok(Self {
             handle: WriterHandle {
                 sender,
@@ -120,9 +114,7 @@ impl WriterHandle {
 
     /// Returns when everything sent before is committed.
     pub fn flush(&self) -> Result<(), CatalogError> {
-        let (reply, done) = bounded(1);
-        self.post(Message::Flush(reply))?;
-        self.answer(&done)
+        self.run(|_| Ok(()))
     }
 
     /// Asks for a checkpoint if it would take a while; does not wait for it.
