@@ -9,7 +9,7 @@ use super::groups::{Exclusion, admits_name};
 use super::paths::RootPaths;
 use super::places::Extent;
 use crate::catalog::store::{CatalogError, FolderPaths, Pages, ReadOnly, rows, signed, unsigned};
-use crate::model::{CopyId, Digest, FolderId, VolumeId};
+use crate::model::{CopyId, Digest, FolderId};
 
 /// Which files an answer is about.
 #[derive(Default)]
@@ -137,15 +137,12 @@ pub struct FileList {
     held: Option<(FileEntry, Option<CopyId>)>,
 }
 
+/// An entry without its paths, and what they are made of.
 struct ListRow {
     folder: FolderId,
     name: OsString,
-    size: u64,
-    mtime_ns: i64,
     copy: Option<CopyId>,
-    digest: Option<Digest>,
-    copies: u64,
-    verdict: Verdict,
+    entry: FileEntry,
 }
 
 impl FileList {
@@ -215,36 +212,31 @@ impl FileList {
             if !is_wanted {
                 continue;
             }
-            let entry = self.entry(&row)?;
+            let copy = row.copy;
+            let entry = self.entry(row)?;
             if self.fold == Fold::Names {
                 return Ok(Some(entry));
             }
-            if let Some((held, copy)) = &mut self.held
-                && CopyId::is_shared(*copy, row.copy)
+            if let Some((held, its_copy)) = &mut self.held
+                && CopyId::is_shared(*its_copy, copy)
             {
                 held.links.push(entry.path);
                 continue;
             }
-            if let Some((done, _)) = self.held.replace((entry, row.copy)) {
+            if let Some((done, _)) = self.held.replace((entry, copy)) {
                 return Ok(Some(done));
             }
         }
         Ok(self.held.take().map(|(last, _)| last))
     }
 
-    fn entry(&mut self, row: &ListRow) -> Result<FileEntry, CatalogError> {
-        let (root, _) = self.paths.get(&self.catalog, row.folder)?;
+    fn entry(&mut self, row: ListRow) -> Result<FileEntry, CatalogError> {
+        let (catalog, paths) = (&self.catalog, &mut self.paths);
+        let (root, _) = paths.get(catalog, row.folder)?;
         Ok(FileEntry {
-            path: self
-                .roots
-                .absolute(&self.catalog, &mut self.paths, row.folder, &row.name)?,
+            path: (self.roots).absolute(catalog, paths, row.folder, &row.name)?,
             root: self.roots.get(root).to_owned(),
-            size: row.size,
-            mtime_ns: row.mtime_ns,
-            digest: row.digest,
-            copies: row.copies,
-            verdict: row.verdict,
-            links: Vec::new(),
+            ..row.entry
         })
     }
 }
@@ -254,15 +246,20 @@ const LISTED: &str = "SELECT id, folder, name, size, mtime_ns, volume, ino, dige
        FROM temp.listed WHERE id > ?1 ORDER BY id LIMIT ?2";
 
 fn list_row(row: &Row<'_>) -> rusqlite::Result<ListRow> {
-    let (volume, ino): (Option<i64>, Option<i64>) = (row.get(5)?, row.get(6)?);
+    let ino: Option<i64> = row.get(6)?;
     Ok(ListRow {
-        folder: FolderId(row.get(1)?),
+        folder: row.get(1)?,
         name: rows::name(row, 2)?,
-        size: unsigned(row.get(3)?),
-        mtime_ns: row.get(4)?,
-        copy: CopyId::of(volume.map(VolumeId), ino.map(i64::cast_unsigned)),
-        digest: rows::digest(row, 7)?,
-        copies: unsigned(row.get(8)?),
-        verdict: Verdict::from_number(row.get(9)?).unwrap_or(Verdict::Unchecked),
+        copy: CopyId::of(row.get(5)?, ino.map(i64::cast_unsigned)),
+        entry: FileEntry {
+            path: PathBuf::new(),
+            root: PathBuf::new(),
+            size: unsigned(row.get(3)?),
+            mtime_ns: row.get(4)?,
+            digest: rows::digest(row, 7)?,
+            copies: unsigned(row.get(8)?),
+            verdict: Verdict::from_number(row.get(9)?).unwrap_or(Verdict::Unchecked),
+            links: Vec::new(),
+        },
     })
 }

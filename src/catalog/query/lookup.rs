@@ -9,7 +9,7 @@ use rusqlite::{Params, Row, params};
 
 use super::paths::RootPaths;
 use crate::catalog::store::terms::CORRUPTED;
-use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly, rows, signed, unsigned};
+use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly, rows, signed, sql};
 use crate::model::{Digest, FileState, FolderId, Probe};
 
 /// A live file of the catalog.
@@ -74,13 +74,11 @@ impl Lookup {
              CREATE INDEX temp.known_by_size ON known (size);
              CREATE INDEX temp.known_by_digest ON known (digest);"
         ))?;
-        let unread: i64 = connection.query_row(
-            "SELECT count(*) FROM files WHERE removed_in IS NULL AND size > 0 AND digest IS NULL",
-            [],
-            |row| row.get(0),
-        )?;
+        let unread =
+            "SELECT count(*) FROM files WHERE removed_in IS NULL AND size > 0 AND digest IS NULL";
+        let unread = sql::count(connection, unread, [])?;
         connection.execute_batch("COMMIT")?;
-        lookup.unread = unsigned(unread);
+        lookup.unread = unread;
         Ok(lookup)
     }
 
@@ -100,14 +98,11 @@ impl Lookup {
     }
 
     fn known(&mut self, condition: &str, value: impl Params) -> Result<Vec<Known>, CatalogError> {
-        let found: Vec<(FolderId, OsString, Known)> = {
-            let mut statement = self.catalog.connection.prepare_cached(&format!(
-                "SELECT folder, name, size, mtime_ns, ctime_ns, ino, digest, probe, is_corrupted
-                   FROM temp.known WHERE {condition}"
-            ))?;
-            let rows = statement.query_map(value, known_row)?;
-            rows.collect::<Result<_, _>>()?
-        };
+        let known = format!(
+            "SELECT folder, name, size, mtime_ns, ctime_ns, ino, digest, probe, is_corrupted
+               FROM temp.known WHERE {condition}"
+        );
+        let found: Vec<_> = sql::all(&self.catalog.connection, &known, value, known_row)?;
         let mut files = Vec::with_capacity(found.len());
         for (folder, name, known) in found {
             let path = (self.roots).absolute(&self.catalog, &mut self.paths, folder, &name)?;
@@ -122,18 +117,15 @@ impl ReadOnly {
     /// The digests of live files that begin with these hexadecimal digits, at
     /// most `limit` of them.
     pub fn digests_beginning(&self, hex: &str, limit: u32) -> Result<Vec<Digest>, CatalogError> {
-        let mut statement = self.connection.prepare(
-            "SELECT DISTINCT digest FROM files
+        let digests = "SELECT DISTINCT digest FROM files
               WHERE removed_in IS NULL AND digest IS NOT NULL
                 AND substr(hex(digest), 1, length(?1)) = upper(?1)
-              LIMIT ?2",
-        )?;
-        let mut rows = statement.query(params![hex, limit])?;
-        let mut found = Vec::new();
-        while let Some(row) = rows.next()? {
-            found.extend(rows::digest(row, 0)?);
-        }
-        Ok(found)
+              LIMIT ?2";
+        let values = params![hex, limit];
+        let found: Vec<_> = sql::all(&self.connection, digests, values, |row| {
+            rows::digest(row, 0)
+        })?;
+        Ok(found.into_iter().flatten().collect())
     }
 }
 
@@ -142,10 +134,10 @@ fn known_row(row: &Row<'_>) -> rusqlite::Result<(FolderId, OsString, Known)> {
         path: PathBuf::new(),
         state: rows::state(row, 2)?,
         digest: rows::digest(row, 6)?,
-        probe: row.get::<_, Option<i64>>(7)?.map(Probe),
+        probe: row.get(7)?,
         is_corrupted: row.get(8)?,
     };
-    Ok((FolderId(row.get(0)?), rows::name(row, 1)?, known))
+    Ok((row.get(0)?, rows::name(row, 1)?, known))
 }
 
 #[cfg(test)]

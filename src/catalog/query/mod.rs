@@ -14,6 +14,7 @@ mod unresolved;
 pub use files::{FileEntry, FileFilter, FileList, Verdict};
 pub use groups::{Exclusion, GroupFilter, GroupList, Order, has_extension};
 pub use lookup::{Known, Lookup};
+pub(crate) use paths::RootPaths;
 pub use place_diff::{Completeness, DiffFile, DiffFolder, DiffMatch, PlaceDiff, Unresolved};
 pub(crate) use places::Extent;
 pub use tree::{TreeFault, TreeFile, TreeFolder};

@@ -15,10 +15,6 @@ impl RootPaths {
         Ok(Self(roots.map(|root| (root.id, root.path)).collect()))
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &(RootId, PathBuf)> {
-        self.0.iter()
-    }
-
     /// The path of a root.
     pub(crate) fn get(&self, id: RootId) -> &Path {
         let found = self.0.iter().find(|(root, _)| *root == id);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rusqlite::params;
 
-use crate::catalog::store::{CatalogError, ReadOnly};
+use crate::catalog::store::{CatalogError, ReadOnly, sql};
 use crate::model::FolderId;
 
 /// Which folders belong to a place.
@@ -21,14 +21,10 @@ impl ReadOnly {
     /// The folders that a path stands for: the live one at it, or the tops of
     /// all roots below it. Empty where the catalog knows none.
     pub fn tops_of(&self, place: &Path) -> Result<Vec<FolderId>, CatalogError> {
-        let tops = self.tops_ever(place)?;
+        let is_live = "SELECT removed_in IS NULL FROM folders WHERE id = ?1";
         let mut live = Vec::new();
-        for top in tops {
-            let is_live: bool = self
-                .connection
-                .prepare_cached("SELECT removed_in IS NULL FROM folders WHERE id = ?1")?
-                .query_row([top.0], |row| row.get(0))?;
-            if is_live {
+        for top in self.tops_ever(place)? {
+            if sql::value(&self.connection, is_live, [top])? {
                 live.push(top);
             }
         }

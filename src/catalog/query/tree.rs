@@ -5,10 +5,9 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
 use rusqlite::Row;
-use rusqlite::types::ValueRef;
 
 use crate::catalog::store::terms::CORRUPTED;
-use crate::catalog::store::{CatalogError, ReadOnly, rows, unsigned};
+use crate::catalog::store::{CatalogError, ReadOnly, rows, sql, unsigned};
 use crate::model::{FolderId, RootId, ScanId, VolumeId};
 
 /// A live folder.
@@ -64,14 +63,6 @@ pub struct TreeFault {
     pub size: Option<u64>,
 }
 
-/// The columns of [`TreeFile`], and whether the file is corrupted.
-fn file_columns() -> String {
-    format!(
-        "files.folder, files.name, folders.volume, files.size, files.ino, files.mtime_ns,
-         files.probe, files.settled_in IS NOT NULL, files.digest, {CORRUPTED}"
-    )
-}
-
 impl ReadOnly {
     /// Does `work` on one snapshot of the catalog, whatever a scan writes in the
     /// meantime. Not for printing: the WAL cannot shrink while a snapshot is open.
@@ -79,98 +70,85 @@ impl ReadOnly {
         &self,
         work: impl FnOnce() -> Result<T, E>,
     ) -> Result<T, E> {
-        let transaction = self
-            .connection
-            .unchecked_transaction()
-            .map_err(CatalogError::from)?;
+        let begun = self.connection.unchecked_transaction();
+        let snapshot = begun.map_err(CatalogError::from)?;
         let result = work()?;
-        transaction.finish().map_err(CatalogError::from)?;
+        snapshot.finish().map_err(CatalogError::from)?;
         Ok(result)
     }
 
     /// All live folders.
     pub fn tree_folders(&self) -> Result<Vec<TreeFolder>, CatalogError> {
-        let mut statement = self.connection.prepare(
+        let folders =
             "SELECT folders.id, folders.parent, folders.root, folders.name, folders.listed_in,
                     folders.listed_in IS NOT NULL AND folders.listed_in = folders.visited_in
                     AND folders.visited_in >= coalesce(parents.listed_in, 0)
                FROM folders LEFT JOIN folders AS parents ON parents.id = folders.parent
-              WHERE folders.removed_in IS NULL",
-        )?;
-        let rows = statement.query_map([], |row| {
+              WHERE folders.removed_in IS NULL";
+        Ok(sql::all(&self.connection, folders, [], |row| {
             Ok(TreeFolder {
-                id: FolderId(row.get(0)?),
-                parent: row.get::<_, Option<i64>>(1)?.map(FolderId),
-                root: RootId(row.get(2)?),
+                id: row.get(0)?,
+                parent: row.get(1)?,
+                root: row.get(2)?,
                 name: rows::name(row, 3)?,
-                listed_in: row.get::<_, Option<i64>>(4)?.map(ScanId),
+                listed_in: row.get(4)?,
                 is_current: row.get(5)?,
             })
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        })?)
     }
 
     /// Shows every live file to `visit`, folder after folder, by name.
-    pub fn tree_files<E: From<CatalogError>>(
+    pub fn tree_files(
         &self,
-        mut visit: impl FnMut(&TreeFile<'_>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        // CROSS JOIN fixes the order of the loops, so that nothing needs sorting.
-        let sql = format!(
-            "SELECT {} FROM folders CROSS JOIN files ON files.folder = folders.id
-              WHERE folders.removed_in IS NULL AND files.removed_in IS NULL
-              ORDER BY folders.id, files.name",
-            file_columns()
-        );
-        self.visit_files(&sql, [], &mut visit)
+        visit: impl FnMut(&TreeFile<'_>) -> Result<(), CatalogError>,
+    ) -> Result<(), CatalogError> {
+        self.tree_files_in([i64::MIN, i64::MAX], visit)
     }
 
     /// Shows the live files of one folder to `visit`, by name.
-    pub fn tree_files_of<E: From<CatalogError>>(
+    pub fn tree_files_of(
         &self,
         folder: FolderId,
-        mut visit: impl FnMut(&TreeFile<'_>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let sql = format!(
-            "SELECT {} FROM folders CROSS JOIN files ON files.folder = folders.id
-              WHERE folders.id = ?1 AND files.removed_in IS NULL ORDER BY files.name",
-            file_columns()
-        );
-        self.visit_files(&sql, [folder.0], &mut visit)
+        visit: impl FnMut(&TreeFile<'_>) -> Result<(), CatalogError>,
+    ) -> Result<(), CatalogError> {
+        self.tree_files_in([folder.0, folder.0], visit)
     }
 
-    fn visit_files<E: From<CatalogError>>(
+    /// The files of the folders from one id to another.
+    fn tree_files_in(
         &self,
-        sql: &str,
-        parameters: impl rusqlite::Params,
-        visit: &mut impl FnMut(&TreeFile<'_>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let mut statement = self
-            .connection
-            .prepare_cached(sql)
-            .map_err(CatalogError::from)?;
-        let mut rows = statement.query(parameters).map_err(CatalogError::from)?;
-        while let Some(row) = rows.next().map_err(CatalogError::from)? {
-            visit(&tree_file(row).map_err(CatalogError::from)?)?;
+        folders: [i64; 2],
+        mut visit: impl FnMut(&TreeFile<'_>) -> Result<(), CatalogError>,
+    ) -> Result<(), CatalogError> {
+        // CROSS JOIN fixes the order of the loops, so that nothing needs sorting.
+        let mut statement = self.connection.prepare_cached(&format!(
+            "SELECT files.folder, files.name, folders.volume, files.size, files.ino,
+                    files.mtime_ns, files.probe, files.settled_in IS NOT NULL, files.digest,
+                    {CORRUPTED}
+               FROM folders CROSS JOIN files ON files.folder = folders.id
+              WHERE folders.id BETWEEN ?1 AND ?2
+                AND folders.removed_in IS NULL AND files.removed_in IS NULL
+              ORDER BY folders.id, files.name"
+        ))?;
+        let mut rows = statement.query(folders)?;
+        while let Some(row) = rows.next()? {
+            visit(&tree_file(row)?)?;
         }
         Ok(())
     }
 
     /// All paths that cannot be read.
     pub fn tree_faults(&self) -> Result<Vec<TreeFault>, CatalogError> {
-        let mut statement = self.connection.prepare(
-            "SELECT faults.folder, faults.name, files.size
+        let faults = "SELECT faults.folder, faults.name, files.size
                FROM faults LEFT JOIN files ON files.folder = faults.folder
-                    AND files.name = faults.name AND files.removed_in IS NULL",
-        )?;
-        let rows = statement.query_map([], |row| {
+                    AND files.name = faults.name AND files.removed_in IS NULL";
+        Ok(sql::all(&self.connection, faults, [], |row| {
             Ok(TreeFault {
-                folder: FolderId(row.get(0)?),
+                folder: row.get(0)?,
                 name: rows::name(row, 1)?,
                 size: row.get::<_, Option<i64>>(2)?.map(unsigned),
             })
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        })?)
     }
 }
 
@@ -179,7 +157,7 @@ impl ReadOnly {
 fn tree_file<'r>(row: &'r Row<'_>) -> rusqlite::Result<TreeFile<'r>> {
     let is_sound = !row.get::<_, bool>(9)?;
     Ok(TreeFile {
-        folder: FolderId(row.get(0)?),
+        folder: row.get(0)?,
         name: OsStr::from_bytes(row.get_ref(1)?.as_blob()?),
         volume: VolumeId(row.get::<_, Option<i64>>(2)?.unwrap_or(0)),
         size: unsigned(row.get(3)?),
@@ -187,10 +165,7 @@ fn tree_file<'r>(row: &'r Row<'_>) -> rusqlite::Result<TreeFile<'r>> {
         mtime_ns: row.get(5)?,
         probe: row.get::<_, Option<i64>>(6)?.filter(|_| is_sound),
         is_settled: row.get(7)?,
-        digest: match row.get_ref(8)? {
-            ValueRef::Blob(digest) if is_sound => Some(digest),
-            _ => None,
-        },
+        digest: rows::digest_bytes(row, 8)?.filter(|_| is_sound),
     })
 }
 

@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 
 use crate::catalog::store::terms::{UNREAD, UNRESOLVED, several_copies};
-use crate::catalog::store::{CatalogError, ReadOnly, unsigned};
+use crate::catalog::store::{CatalogError, ReadOnly, sql};
 
 /// Whether anything is left to find out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,10 +17,11 @@ pub enum Settled {
 impl ReadOnly {
     /// Whether every file is resolved; if so, no stage after listing is needed.
     pub fn settled(&self) -> Result<Settled, CatalogError> {
-        let unsettled: bool =
-            self.connection
-                .query_row("SELECT unsettled FROM catalog", [], |row| row.get(0))?;
-        Ok(if unsettled { Settled::No } else { Settled::Yes })
+        let unsettled = "SELECT unsettled FROM catalog";
+        match sql::value(&self.connection, unsettled, [])? {
+            true => Ok(Settled::No),
+            false => Ok(Settled::Yes),
+        }
     }
 }
 
@@ -49,7 +50,7 @@ pub(crate) fn open_classes() -> String {
 /// resolved, and without a known copy.
 pub(crate) fn count_unchecked(connection: &Connection) -> Result<u64, CatalogError> {
     let open = open_classes();
-    let sql = format!(
+    let unchecked = format!(
         "WITH {open},
          unresolved AS MATERIALIZED (
              SELECT files.digest AS digest FROM files
@@ -66,6 +67,5 @@ pub(crate) fn count_unchecked(connection: &Connection) -> Result<u64, CatalogErr
           WHERE digest IS NULL OR digest NOT IN (SELECT digest FROM duplicated)",
         several = several_copies()
     );
-    let count: i64 = connection.query_row(&sql, [], |row| row.get(0))?;
-    Ok(unsigned(count))
+    Ok(sql::count(connection, &unchecked, [])?)
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use rusqlite::params;
 
+use crate::catalog::query::RootPaths;
 use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly, rows, sql};
 use crate::model::{FaultId, FolderId, RootId, Timestamp};
 
@@ -55,33 +56,25 @@ impl ReadOnly {
     /// The dead letters after `after`, in order of their numbers.
     pub fn faults(&self, after: FaultId, limit: u32) -> Result<Vec<FaultEntry>, CatalogError> {
         let mut statement = self.connection.prepare_cached(
-            "SELECT faults.id, roots.path, faults.folder, faults.name, faults.step, faults.class,
+            "SELECT faults.id, faults.root, faults.folder, faults.name, faults.step, faults.class,
                     faults.attempts, faults.first_at, faults.last_at, faults.message, faults.hint,
-                    files.size, faults.root
-               FROM faults JOIN roots ON roots.id = faults.root
+                    files.size
+               FROM faults
                LEFT JOIN files ON files.folder = faults.folder AND files.name = faults.name
               WHERE faults.id > ?1 ORDER BY faults.id LIMIT ?2",
         )?;
-        let mut paths = FolderPaths::default();
+        let (roots, mut paths) = (RootPaths::of(self)?, FolderPaths::default());
         let mut found = statement.query(params![after.0, limit])?;
         let mut entries = Vec::new();
         while let Some(row) = found.next()? {
             let folder = row.get(2)?;
             let name = rows::name(row, 3)?;
-            let mut path = rows::path(row, 1)?;
-            path.push(&*paths.get(self, folder)?.1);
-            let is_folder = name.is_empty();
-            if !is_folder {
-                path.push(&name);
-            }
-            // Pushing an empty path leaves a trailing slash.
-            let path = path.components().collect();
             entries.push(FaultEntry {
                 id: row.get(0)?,
-                path,
-                root: row.get(12)?,
+                path: roots.absolute(self, &mut paths, folder, &name)?,
+                root: row.get(1)?,
                 folder,
-                is_folder,
+                is_folder: name.is_empty(),
                 step: row.get(4)?,
                 class: row.get(5)?,
                 attempts: row.get(6)?,

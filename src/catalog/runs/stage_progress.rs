@@ -4,8 +4,9 @@
 use rusqlite::Connection;
 
 use super::scans::ScanRow;
+use super::work::two_counts;
 use crate::catalog::store::terms::{UNREAD, UNRESOLVED, same_state, several_copies};
-use crate::catalog::store::{CatalogError, ReadOnly, signed, unsigned};
+use crate::catalog::store::{CatalogError, ReadOnly, signed};
 use crate::model::sampling::LARGE;
 use crate::model::{Mode, Stage};
 
@@ -87,42 +88,37 @@ impl ReadOnly {
             Stage::Hash => (ProgressUnit::Bytes, hashed(&self.connection, wanted)?),
             Stage::Settle => return Ok(None),
         };
-        let (done, total) = (unsigned(done), unsigned(total));
         Ok((total > 0).then_some(StageProgress { unit, done, total }))
     }
 
-    fn visited(&self, scan: &ScanRow) -> Result<(i64, i64), CatalogError> {
+    fn visited(&self, scan: &ScanRow) -> Result<(u64, u64), CatalogError> {
         let roots = self.roots()?;
         let Some(root) = roots.iter().find(|root| root.id == scan.root) else {
             return Ok((0, 0));
         };
         if scan.subpath.as_os_str().is_empty() {
-            return Ok(self.connection.query_row(
-                "SELECT coalesce(sum(visited_in IS ?2), 0), count(*) FROM folders
-                  WHERE root = ?1 AND removed_in IS NULL",
-                [root.id.0, scan.id.0],
-                |row| Ok((row.get(0)?, row.get(1)?)),
-            )?);
+            let visited = "SELECT coalesce(sum(visited_in IS ?2), 0), count(*) FROM folders
+                  WHERE root = ?1 AND removed_in IS NULL";
+            let values = [root.id.0, scan.id.0];
+            return Ok(self.connection.query_row(visited, values, two_counts)?);
         }
         let Some(top) = self.folder_at(&root.path.join(&scan.subpath))? else {
             return Ok((0, 0));
         };
         // UNION, not UNION ALL: a damaged catalog may have rings.
-        Ok(self.connection.query_row(
-            "WITH RECURSIVE below (id) AS (
+        let visited = "WITH RECURSIVE below (id) AS (
                  VALUES (?1)
                  UNION
                  SELECT folders.id FROM below JOIN folders ON folders.parent = below.id
                   WHERE folders.removed_in IS NULL)
              SELECT coalesce(sum(visited_in IS ?2), 0), count(*)
-               FROM below JOIN folders USING (id)",
-            [top.0, scan.id.0],
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        )?)
+               FROM below JOIN folders USING (id)";
+        let values = [top.0, scan.id.0];
+        Ok(self.connection.query_row(visited, values, two_counts)?)
     }
 }
 
-fn probed(connection: &Connection, wanted: &Wanted) -> rusqlite::Result<(i64, i64)> {
+fn probed(connection: &Connection, wanted: &Wanted) -> rusqlite::Result<(u64, u64)> {
     sums(
         connection,
         wanted,
@@ -132,7 +128,7 @@ fn probed(connection: &Connection, wanted: &Wanted) -> rusqlite::Result<(i64, i6
     )
 }
 
-fn hashed(connection: &Connection, wanted: &Wanted) -> rusqlite::Result<(i64, i64)> {
+fn hashed(connection: &Connection, wanted: &Wanted) -> rusqlite::Result<(u64, u64)> {
     let resolved = if wanted.hash_all {
         "files.digest IS NOT NULL".to_owned()
     } else {
@@ -161,7 +157,7 @@ fn sums(
     columns: &str,
     condition: &str,
     group: &str,
-) -> rusqlite::Result<(i64, i64)> {
+) -> rusqlite::Result<(u64, u64)> {
     let having = if wanted.hash_all {
         "true".to_owned()
     } else {
@@ -175,5 +171,5 @@ fn sums(
     );
     let low = signed(wanted.min_size.unwrap_or(1).max(1));
     let high = wanted.max_size.map_or(i64::MAX, signed);
-    connection.query_row(&sql, [low, high], |row| Ok((row.get(0)?, row.get(1)?)))
+    connection.query_row(&sql, [low, high], two_counts)
 }

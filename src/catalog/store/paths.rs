@@ -85,9 +85,8 @@ impl FolderPaths {
             }
             let (root, parent, name) = connection
                 .prepare_cached("SELECT root, parent, name FROM folders WHERE id = ?1")?
-                .query_row([at.0], |row| {
-                    let parent: Option<i64> = row.get(1)?;
-                    Ok((RootId(row.get(0)?), parent, rows::name(row, 2)?))
+                .query_row([at], |row| {
+                    Ok((row.get(0)?, row.get(1)?, rows::name(row, 2)?))
                 })?;
             match parent {
                 Some(parent) => {
@@ -95,7 +94,7 @@ impl FolderPaths {
                         return Err(CatalogError::Damaged);
                     }
                     below.push((at, name));
-                    at = FolderId(parent);
+                    at = parent;
                 }
                 None => {
                     return Ok(Climb {

@@ -4,7 +4,6 @@
 use rusqlite::params;
 
 use super::filter::GroupFilter;
-use super::members::Context;
 use super::ranking::{Key, Ranked};
 use super::sweep::Reader;
 use crate::catalog::store::{CatalogError, rows, unsigned};
@@ -28,22 +27,15 @@ enum Step {
 
 impl PathWalk {
     /// A walk that meets `groups`, which are sorted by key and size.
-    pub(crate) fn new(
-        groups: Vec<Ranked>,
-        context: &Context,
-        reader: &Reader,
-    ) -> Result<Self, CatalogError> {
-        let mut tops = Vec::new();
-        for (root, path) in context.roots.iter() {
-            let sql = "SELECT id FROM folders WHERE root = ?1 AND parent IS NULL";
-            let mut statement = reader.catalog.connection.prepare_cached(sql)?;
-            let top = statement.query_row([root.0], |row| row.get(0).map(FolderId))?;
-            tops.push((with_slash(rows::path_blob(path)), Step::Folder(top)));
-        }
+    pub(crate) fn new(groups: Vec<Ranked>, reader: &Reader) -> Result<Self, CatalogError> {
+        let tops = reader.catalog.roots()?.into_iter().map(|root| {
+            let path = with_slash(rows::path_blob(&root.path));
+            (path, Step::Folder(root.top))
+        });
         Ok(Self {
             is_met: vec![false; groups.len()],
             groups,
-            stack: vec![in_order(tops)],
+            stack: vec![in_order(tops.collect())],
         })
     }
 
@@ -86,10 +78,10 @@ impl PathWalk {
         let mut folders = catalog
             .connection
             .prepare_cached("SELECT id, name FROM folders WHERE parent = ?1")?;
-        let mut found = folders.query([id.0])?;
+        let mut found = folders.query([id])?;
         while let Some(row) = found.next()? {
             let name = rows::name(row, 1)?;
-            let step = Step::Folder(FolderId(row.get(0)?));
+            let step = Step::Folder(row.get(0)?);
             steps.push((with_slash(rows::blob(&name)), step));
         }
         let mut files = catalog.connection.prepare_cached(
@@ -97,7 +89,7 @@ impl PathWalk {
               WHERE folder = ?1 AND size BETWEEN ?2 AND ?3 AND removed_in IS NULL",
         )?;
         let sizes = filter.sizes();
-        let mut found = files.query(params![id.0, sizes.start(), sizes.end()])?;
+        let mut found = files.query(params![id, sizes.start(), sizes.end()])?;
         while let Some(row) = found.next()? {
             let size = row.get(0)?;
             let digest = filter.content(size, rows::digest_bytes(row, 1)?);

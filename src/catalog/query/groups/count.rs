@@ -13,8 +13,8 @@ use super::ranking::{Key, Ranked, Ranking};
 use super::sweep::{Pass, Place, Position, Readers};
 use crate::catalog::query::paths::RootPaths;
 use crate::catalog::store::terms::{UNREAD, UNRESOLVED};
-use crate::catalog::store::{CatalogError, ReadOnly, rows, unsigned};
-use crate::model::{Digest, FolderId, RootId, Totals};
+use crate::catalog::store::{CatalogError, ReadOnly, rows, sql, unsigned};
+use crate::model::{Digest, RootId, Totals};
 
 /// What is counted, and from what.
 pub(crate) struct Count<'a> {
@@ -203,8 +203,8 @@ impl Count<'_> {
 }
 
 fn names_expected(catalog: &ReadOnly) -> Result<usize, CatalogError> {
-    let sql = "SELECT ifnull(sum(files), 0) FROM roots";
-    let files: i64 = catalog.connection.query_row(sql, [], |row| row.get(0))?;
+    let files = "SELECT ifnull(sum(files), 0) FROM roots";
+    let files: i64 = sql::value(&catalog.connection, files, [])?;
     Ok(usize::try_from(files).unwrap_or(0))
 }
 
@@ -274,7 +274,7 @@ impl Gathering<'_> {
         let Count { filter, roots, .. } = self.count;
         let mut is_below = false;
         if filter.judges_names() {
-            let (folder, name) = (FolderId(row.get(0)?), rows::name(row, 4)?);
+            let (folder, name) = (row.get(0)?, rows::name(row, 4)?);
             if !filter.admits(at.catalog, at.paths, folder, &name)? {
                 return Ok(());
             }

@@ -3,10 +3,8 @@
 //! here, so that a group is never more than files of one digest.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
-use std::ffi::OsStr;
 use std::iter::Peekable;
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rayon::slice::ParallelSliceMut;
 use rusqlite::Row;
@@ -17,7 +15,7 @@ use super::ranking::{Key, Ranked};
 use super::sweep::{Pass, Position, Readers};
 use crate::catalog::query::paths::RootPaths;
 use crate::catalog::store::{CatalogError, path_blob, rows, unsigned};
-use crate::model::{Algorithm, CopyEntry, CopyId, Digest, FolderId, Group, RootId, VolumeId};
+use crate::model::{Algorithm, CopyEntry, CopyId, Digest, Group, RootId, VolumeId};
 
 /// Up to this many groups, the query skips rows of other sizes.
 pub(crate) const FEW_GROUPS: usize = 1024;
@@ -36,10 +34,9 @@ pub(crate) struct Context {
 struct Member {
     /// The number of its group among those that are read.
     slot: u32,
-    digest_length: u8,
-    /// Its digest, and its path below the root.
-    text: Box<[u8]>,
-    size: i64,
+    digest: Digest,
+    path: Box<Path>,
+    size: u64,
     root: RootId,
     volume: Option<VolumeId>,
     ino: Option<u64>,
@@ -120,10 +117,10 @@ impl Chunk {
             let slot = self.members.peek()?.slot;
             let mut members = Vec::new();
             while let Some(member) = self.members.next_if(|member| member.slot == slot) {
-                members.push(Named::new(member, context));
+                members.push(member);
             }
             members.sort_unstable_by(|a, b| a.order().cmp(&b.order()));
-            let groups = members.chunk_by(|a, b| a.member.digest() == b.member.digest());
+            let groups = members.chunk_by(|a, b| a.digest == b.digest);
             self.split = groups.filter_map(|names| context.fold(names)).collect();
         }
     }
@@ -189,8 +186,7 @@ impl Loading<'_> {
     fn slot_of<'a>(&'a self, row: &'a Row<'_>) -> Result<Option<(u32, &'a [u8])>, CatalogError> {
         let filter = &self.context.filter;
         let size = row.get(1)?;
-        let digest = rows::digest_bytes(row, 2)?;
-        let Some(digest) = filter.content(size, digest) else {
+        let Some(digest) = filter.content(size, rows::digest_bytes(row, 2)?) else {
             return Ok(None);
         };
         let slot = self.slots.get(&(Key::of(digest), unsigned(size))).copied();
@@ -206,21 +202,20 @@ impl Loading<'_> {
         digest: &[u8],
         at: &mut Position<'_>,
     ) -> Result<Option<Member>, CatalogError> {
-        let Some(place) = at.place(row)? else {
+        let Some((place, digest)) = at.place(row)?.zip(Digest::from_bytes(digest)) else {
             return Ok(None);
         };
-        let (folder, name) = (FolderId(row.get(0)?), rows::name(row, 3)?);
-        let filter = &self.context.filter;
+        let (folder, name) = (row.get(0)?, rows::name(row, 3)?);
+        let Context { filter, roots, .. } = self.context;
         if !filter.admits(at.catalog, at.paths, folder, &name)? {
             return Ok(None);
         }
-        let (_, below) = at.paths.get(at.catalog, folder)?;
-        let path = below.join(name);
+        let path = roots.absolute(at.catalog, at.paths, folder, &name)?;
         Ok(Some(Member {
             slot,
-            digest_length: u8::try_from(digest.len()).unwrap_or(u8::MAX),
-            text: [digest, path_blob(&path)].concat().into(),
-            size: row.get(1)?,
+            digest,
+            path: path.into(),
+            size: unsigned(row.get(1)?),
             root: place.root,
             volume: place.volume,
             ino: row.get::<_, Option<i64>>(4)?.map(i64::cast_unsigned),
@@ -232,14 +227,9 @@ impl Loading<'_> {
 }
 
 impl Member {
-    fn digest(&self) -> &[u8] {
-        &self.text[..usize::from(self.digest_length)]
-    }
-
-    fn path(&self) -> &Path {
-        Path::new(OsStr::from_bytes(
-            &self.text[usize::from(self.digest_length)..],
-        ))
+    /// Names of one copy are together, the first in byte order in front.
+    fn order(&self) -> impl Ord + '_ {
+        (self.digest.as_bytes(), self.copy(), path_blob(&self.path))
     }
 
     fn copy(&self) -> Option<CopyId> {
@@ -248,7 +238,7 @@ impl Member {
 
     fn bytes(&self) -> usize {
         // Including the allocator's overhead.
-        size_of::<Self>() + self.text.len() + 16
+        size_of::<Self>() + path_blob(&self.path).len() + 16
     }
 }
 
@@ -299,64 +289,41 @@ impl Keyed for Members {
     }
 }
 
-/// A member with its absolute path.
-struct Named {
-    path: PathBuf,
-    member: Member,
-}
-
-impl Named {
-    fn new(member: Member, context: &Context) -> Self {
-        Self {
-            path: context.roots.get(member.root).join(member.path()),
-            member,
-        }
-    }
-
-    /// Names of one copy are together, the first in byte order in front.
-    fn order(&self) -> impl Ord + '_ {
-        let Self { path, member } = self;
-        (member.digest(), member.copy(), path_blob(path))
-    }
-}
-
 impl Context {
     /// Makes a group of names of one digest, if it is still wanted: catalogs
     /// change between the passes.
-    fn fold(&self, names: &[Named]) -> Option<Group> {
+    fn fold(&self, names: &[Member]) -> Option<Group> {
         let first = names.first()?;
-        let same_copy = |a: &Named, b: &Named| CopyId::is_shared(a.member.copy(), b.member.copy());
+        let same_copy = |a: &Member, b: &Member| CopyId::is_shared(a.copy(), b.copy());
         let mut copies: Vec<CopyEntry> = names
             .chunk_by(same_copy)
             .filter_map(|names| self.copy(names))
             .collect();
         copies.sort_by(|a, b| path_blob(&a.path).cmp(path_blob(&b.path)));
-        let is_across = names
-            .iter()
-            .any(|name| name.member.root != first.member.root);
+        let is_across = names.iter().any(|name| name.root != first.root);
         let is_below = || names.iter().any(|name| self.filter.is_below(&name.path));
         let is_wanted = copies.len() as u64 >= self.filter.fewest()
             && (!self.filter.across || is_across)
             && (self.filter.below.is_empty() || is_below());
         is_wanted.then_some(Group {
-            digest: Digest::from_bytes(first.member.digest())?,
+            digest: first.digest,
             algorithm: self.algorithm,
-            size: unsigned(first.member.size),
+            size: first.size,
             byte_for_byte: is_byte_for_byte(names),
             copies,
         })
     }
 
-    fn copy(&self, names: &[Named]) -> Option<CopyEntry> {
-        let (Named { path, member }, links) = names.split_first()?;
+    fn copy(&self, names: &[Member]) -> Option<CopyEntry> {
+        let (member, links) = names.split_first()?;
         Some(CopyEntry {
-            path: path.clone(),
+            path: member.path.to_path_buf(),
             root: self.roots.get(member.root).to_owned(),
             mtime_ns: member.mtime_ns,
             ctime_ns: member.ctime_ns,
             volume: self.volume_name(member.volume),
             inode: member.ino,
-            links: links.iter().map(|name| name.path.clone()).collect(),
+            links: links.iter().map(|name| name.path.to_path_buf()).collect(),
         })
     }
 
@@ -370,7 +337,7 @@ impl Context {
 }
 
 /// All members took part in one comparison, byte for byte.
-fn is_byte_for_byte(names: &[Named]) -> bool {
-    let first = names.first().and_then(|name| name.member.compared);
-    first.is_some() && names.iter().all(|name| name.member.compared == first)
+fn is_byte_for_byte(names: &[Member]) -> bool {
+    let first = names.first().and_then(|name| name.compared);
+    first.is_some() && names.iter().all(|name| name.compared == first)
 }

@@ -31,8 +31,8 @@ pub use filter::{Exclusion, GroupFilter, has_extension};
 
 use crate::catalog::query::paths::RootPaths;
 use crate::catalog::query::unresolved::{Settled, count_unchecked};
-use crate::catalog::store::{CatalogError, ReadOnly};
-use crate::model::{Group, Totals, VolumeId};
+use crate::catalog::store::{CatalogError, ReadOnly, sql};
+use crate::model::{Group, Totals};
 
 /// What may be in memory at once. Beyond that, files are read again.
 #[derive(Debug, Clone, Copy)]
@@ -88,7 +88,9 @@ impl GroupList {
         let context = Context {
             algorithm: catalog.algorithm()?,
             roots: RootPaths::of(catalog)?,
-            volumes: volumes(catalog)?,
+            volumes: sql::all(&catalog.connection, VOLUMES, [], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })?,
             filter,
         };
         let mut list = Self {
@@ -105,8 +107,7 @@ impl GroupList {
         list.totals = list.rank(None)?;
         if list.context.filter.order == Order::Path {
             let groups = std::mem::take(&mut list.upcoming).into();
-            let walk = PathWalk::new(groups, &list.context, list.readers.first())?;
-            list.walk = Some(walk);
+            list.walk = Some(PathWalk::new(groups, list.readers.first())?);
         }
         Ok(list)
     }
@@ -214,10 +215,4 @@ impl GroupList {
 /// Groups that a walk by path meets before their members are read.
 const WALK_AHEAD: usize = 100_000;
 
-fn volumes(catalog: &ReadOnly) -> Result<Vec<(VolumeId, String)>, CatalogError> {
-    let mut statement = catalog
-        .connection
-        .prepare("SELECT id, identity FROM volumes")?;
-    let rows = statement.query_map([], |row| Ok((VolumeId(row.get(0)?), row.get(1)?)))?;
-    Ok(rows.collect::<Result<_, _>>()?)
-}
+const VOLUMES: &str = "SELECT id, identity FROM volumes";

@@ -2,14 +2,14 @@
 //! taking ranges of folders, all of them on one snapshot. What is gathered from
 //! the rows is up to a [`Pass`].
 
-use std::sync::Mutex;
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::thread;
 
 use rusqlite::{Row, Rows};
 
 use super::part::{Keyed, Sink};
-use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly};
+use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly, sql};
 use crate::model::{CopyId, RootId, VolumeId};
 
 /// More connections than this only wait for each other's memory.
@@ -85,12 +85,8 @@ impl Readers {
     /// As many connections as are worth having.
     pub(crate) fn open(catalog: ReadOnly) -> Result<Self, CatalogError> {
         let cores = thread::available_parallelism().map_or(1, usize::from);
-        let bytes: i64 = catalog.connection.query_row(
-            "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
-            [],
-            |row| row.get(0),
-        )?;
-        match bytes < WORTH_SHARING {
+        let bytes = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
+        match sql::value::<i64>(&catalog.connection, bytes, [])? < WORTH_SHARING {
             true => Self::of(catalog, 1),
             false => Self::of(catalog, cores.min(MOST_READERS)),
         }
@@ -161,37 +157,27 @@ impl Readers {
     pub(crate) fn sweep(&mut self, pass: &impl Pass) -> Result<(), CatalogError> {
         let ranges = self.ranges()?;
         let failed = AtomicBool::new(false);
-        let error = Mutex::new(None);
         let work = |reader: &mut Reader| {
             while !failed.load(Ordering::Relaxed)
                 && let Some(range) = ranges.take()
             {
-                if let Err(cause) = reader.visit(pass, range) {
-                    failed.store(true, Ordering::Relaxed);
-                    let mut first = error.lock().unwrap_or_else(|poison| poison.into_inner());
-                    first.get_or_insert(cause);
-                }
+                let visited = reader.visit(pass, range);
+                visited.inspect_err(|_| failed.store(true, Ordering::Relaxed))?;
             }
+            Ok(())
         };
         let (first, others) = self.all[..self.active]
             .split_first_mut()
             .expect("there is at least one connection");
         thread::scope(|scope| {
-            for reader in others {
-                // Without another thread the first does all the work.
-                thread::Builder::new()
-                    .spawn_scoped(scope, || work(reader))
-                    .ok();
-            }
-            work(first);
-        });
-        match error
-            .into_inner()
-            .unwrap_or_else(|poison| poison.into_inner())
-        {
-            Some(error) => Err(error),
-            None => Ok(()),
-        }
+            // Without another thread the first does all the work.
+            let spawn = |reader| thread::Builder::new().spawn_scoped(scope, || work(reader));
+            let others: Vec<_> = others.iter_mut().flat_map(spawn).collect();
+            let done = work(first);
+            others.into_iter().fold(done, |done, other| {
+                done.and(other.join().unwrap_or_else(|panic| resume_unwind(panic)))
+            })
+        })
     }
 
     fn ranges(&self) -> Result<Ranges, CatalogError> {
@@ -233,11 +219,8 @@ impl Reader {
     }
 
     fn data_version(&self) -> Result<i64, CatalogError> {
-        let version = self
-            .catalog
-            .connection
-            .pragma_query_value(None, "data_version", |row| row.get(0));
-        Ok(version?)
+        let connection = &self.catalog.connection;
+        Ok(sql::value(connection, "PRAGMA data_version", [])?)
     }
 
     fn begin(&self) -> Result<(), CatalogError> {
@@ -308,8 +291,8 @@ impl<'a> Places<'a> {
             };
             self.at = Some(Place {
                 id: row.get(0)?,
-                root: RootId(row.get(1)?),
-                volume: row.get::<_, Option<i64>>(2)?.map(VolumeId),
+                root: row.get(1)?,
+                volume: row.get(2)?,
             });
         }
         Ok(self.at.filter(|at| at.id == folder))

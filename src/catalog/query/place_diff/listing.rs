@@ -2,10 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use rusqlite::OptionalExtension;
-
 use super::PlaceDiff;
-use crate::catalog::store::{CatalogError, ReadOnly, unsigned};
+use crate::catalog::store::{CatalogError, ReadOnly, sql};
 use crate::model::ScanId;
 
 /// How completely a place was listed.
@@ -36,31 +34,27 @@ impl PlaceDiff {
 
     fn listing(&self, places: &str) -> Result<Completeness, CatalogError> {
         let connection = &self.catalog.connection;
-        let count = |sql: &str| -> rusqlite::Result<u64> {
-            let count: Option<i64> = connection.query_row(sql, [], |row| row.get(0)).optional()?;
-            Ok(unsigned(count.unwrap_or(0)))
+        let count = |counted: &str| {
+            let count = format!("SELECT count(*) FROM {counted}");
+            sql::count(connection, &count, [])
         };
         let join = format!("temp.{places} AS places JOIN folders ON folders.id = places.folder");
-        let mut scans = connection.prepare(&format!(
-            "SELECT DISTINCT listed_in FROM {join} WHERE listed_in IS NOT NULL ORDER BY 1"
-        ))?;
-        let scans = scans.query_map([], |row| row.get(0).map(ScanId))?;
+        let scans =
+            format!("SELECT DISTINCT listed_in FROM {join} WHERE listed_in IS NOT NULL ORDER BY 1");
         Ok(Completeness {
-            folders: count(&format!("SELECT count(*) FROM temp.{places}"))?,
-            unlisted: count(&format!(
-                "SELECT count(*) FROM {join} WHERE folders.listed_in IS NULL"
-            ))?,
-            // A listed file that could not be read is unresolved by itself.
+            folders: count(&format!("temp.{places}"))?,
+            unlisted: count(&format!("{join} WHERE folders.listed_in IS NULL"))?,
+            // A listed file that was not read is unresolved by itself.
             failed: count(&format!(
-                "SELECT count(*) FROM temp.{places} AS places
+                "temp.{places} AS places
                    JOIN faults ON faults.folder = places.folder
                   WHERE NOT EXISTS (
                         SELECT 1 FROM files WHERE files.folder = faults.folder
                            AND files.name = faults.name AND files.removed_in IS NULL)"
             ))?,
-            scans: scans.collect::<Result<_, _>>()?,
+            scans: sql::all(connection, &scans, [], |row| row.get(0))?,
             empty: count(&format!(
-                "SELECT count(*) FROM temp.{places} AS places
+                "temp.{places} AS places
                    JOIN files ON files.folder = places.folder
                   WHERE files.removed_in IS NULL AND files.size = 0"
             ))?,
