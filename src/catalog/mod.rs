@@ -12,8 +12,8 @@ mod write;
 
 pub use query::{
     Completeness, DiffFile, DiffFolder, DiffMatch, Exclusion, FileEntry, FileFilter, FileList,
-    GroupFilter, GroupList, Known, Lookup, Order, PlaceDiff, Settled, TreeFault, TreeFile,
-    TreeFolder, Unresolved, Verdict, has_extension,
+    GroupFilter, GroupList, Known, Lookup, Order, PlaceDiff, TreeFault, TreeFile, TreeFolder,
+    Unresolved, Verdict, has_extension,
 };
 pub use runs::{
     AuditCopy, AuditFinding, AuditId, AuditList, AuditNote, AuditRun, AuditScope, Candidates,

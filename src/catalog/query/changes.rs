@@ -4,7 +4,7 @@ use rusqlite::params;
 
 use super::files::{FileFilter, FileList, Fold, Verdict};
 use super::places::Extent;
-use crate::catalog::store::{CatalogError, ReadOnly};
+use crate::catalog::store::{CatalogError, ReadOnly, sql};
 use crate::model::{FolderId, ScanId};
 
 impl FileList {
@@ -17,9 +17,13 @@ impl FileList {
         (from, until): (ScanId, ScanId),
     ) -> Result<Self, CatalogError> {
         let place = (tops, Extent::Ever);
-        Self::build(catalog, place, filter, Fold::Names, |catalog, filter| {
-            let (low, high) = filter.sizes();
-            let sql = format!(
+        Self::build(
+            catalog,
+            place,
+            filter,
+            Fold::Names,
+            |catalog, (low, high)| {
+                let changes = format!(
                 "INSERT INTO temp.listed (folder, name, size, mtime_ns, digest, copies, verdict)
                  SELECT files.folder, files.name, files.size, files.mtime_ns, files.digest, 0,
                         CASE WHEN {was_there} THEN ?6 ELSE ?5 END
@@ -29,19 +33,11 @@ impl FileList {
                 was_there = was_there("?3"),
                 is_there = was_there("?4"),
             );
-            catalog.connection.execute(
-                &sql,
-                params![
-                    low,
-                    high,
-                    from.0,
-                    until.0,
-                    Verdict::Appeared as i64,
-                    Verdict::Vanished as i64
-                ],
-            )?;
-            Ok(())
-        })
+                let (appeared, vanished) = (Verdict::Appeared as i64, Verdict::Vanished as i64);
+                let values = params![low, high, from, until, appeared, vanished];
+                Ok(sql::run(&catalog.connection, &changes, values)?)
+            },
+        )
     }
 }
 

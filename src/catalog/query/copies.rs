@@ -7,7 +7,7 @@ use super::files::{FileFilter, FileList, Fold, Verdict};
 use super::places::Extent;
 use super::unresolved::open_classes;
 use crate::catalog::store::terms::{COPY, CORRUPTED};
-use crate::catalog::store::{CatalogError, ReadOnly};
+use crate::catalog::store::{CatalogError, ReadOnly, sql};
 use crate::model::FolderId;
 
 impl FileList {
@@ -21,11 +21,15 @@ impl FileList {
         under: u64,
     ) -> Result<Self, CatalogError> {
         let place = (tops, Extent::Live);
-        Self::build(catalog, place, filter, Fold::Copies, |catalog, filter| {
-            count_copies(catalog)?;
-            let (low, high) = filter.sizes();
-            let open = open_classes();
-            let sql = format!(
+        Self::build(
+            catalog,
+            place,
+            filter,
+            Fold::Copies,
+            |catalog, (low, high)| {
+                count_copies(catalog)?;
+                let open = open_classes();
+                let few = format!(
                 "INSERT INTO temp.listed (folder, name, size, mtime_ns, volume, ino, digest,
                                           copies, verdict)
                  WITH {open}
@@ -48,12 +52,11 @@ impl FileList {
                 unique = Verdict::Unique as i64,
                 unchecked = Verdict::Unchecked as i64,
             );
-            let under = i64::try_from(under).unwrap_or(i64::MAX);
-            catalog
-                .connection
-                .execute(&sql, params![low, high, under])?;
-            Ok(())
-        })
+                let under = i64::try_from(under).unwrap_or(i64::MAX);
+                let values = params![low, high, under];
+                Ok(sql::run(&catalog.connection, &few, values)?)
+            },
+        )
     }
 }
 

@@ -8,7 +8,9 @@ use rusqlite::{Row, params};
 use super::groups::{Exclusion, admits_name};
 use super::paths::RootPaths;
 use super::places::Extent;
-use crate::catalog::store::{CatalogError, FolderPaths, Pages, ReadOnly, rows, signed, unsigned};
+use crate::catalog::store::{
+    CatalogError, FolderPaths, Pages, ReadOnly, rows, signed, sql, unsigned,
+};
 use crate::model::{CopyId, Digest, FolderId};
 
 /// Which files an answer is about.
@@ -146,14 +148,15 @@ struct ListRow {
 }
 
 impl FileList {
-    /// Lets `fill` insert rows into `temp.listed`. The folders of `tops` are in
+    /// Lets `fill` insert rows of files with sizes from one to another into
+    /// `temp.listed`. The folders of `tops` are in
     /// `temp.places`; everything comes from one snapshot.
     pub(crate) fn build(
         catalog: ReadOnly,
         (tops, extent): (&[FolderId], Extent),
         filter: FileFilter,
         fold: Fold,
-        fill: impl FnOnce(&ReadOnly, &FileFilter) -> Result<(), CatalogError>,
+        fill: impl FnOnce(&ReadOnly, (i64, i64)) -> Result<usize, CatalogError>,
     ) -> Result<Self, CatalogError> {
         let list = Self {
             roots: RootPaths::of(&catalog)?,
@@ -174,7 +177,7 @@ impl FileList {
                  verdict INTEGER);",
         )?;
         list.catalog.collect_places("places", tops, extent)?;
-        fill(&list.catalog, &list.filter)?;
+        fill(&list.catalog, list.filter.sizes())?;
         connection.execute_batch("COMMIT")?;
         Ok(list)
     }
@@ -188,19 +191,22 @@ impl FileList {
     ) -> Result<Self, CatalogError> {
         let nothing = catalog.algorithm()?.digest_of_nothing();
         let place = (tops, Extent::Live);
-        Self::build(catalog, place, filter, Fold::Names, |catalog, filter| {
-            let (low, high) = filter.sizes();
-            catalog.connection.execute(
-                "INSERT INTO temp.listed (folder, name, size, mtime_ns, digest, copies, verdict)
+        Self::build(
+            catalog,
+            place,
+            filter,
+            Fold::Names,
+            |catalog, (low, high)| {
+                let list = "INSERT INTO temp.listed (folder, name, size, mtime_ns, digest, copies, verdict)
                  SELECT files.folder, files.name, files.size, files.mtime_ns,
                         CASE files.size WHEN 0 THEN ?3 ELSE files.digest END, 0, ?4
                    FROM temp.places JOIN files ON files.folder = places.folder
                   WHERE files.removed_in IS NULL AND files.size BETWEEN ?1 AND ?2
-                  ORDER BY places.rank, files.name",
-                params![low, high, nothing.as_bytes(), Verdict::Unchecked as i64],
-            )?;
-            Ok(())
-        })
+                  ORDER BY places.rank, files.name";
+                let values = params![low, high, nothing.as_bytes(), Verdict::Unchecked as i64];
+                Ok(sql::run(&catalog.connection, list, values)?)
+            },
+        )
     }
 
     /// The next file that passes the filter; `None` at the end.

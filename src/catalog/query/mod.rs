@@ -18,5 +18,4 @@ pub(crate) use paths::RootPaths;
 pub use place_diff::{Completeness, DiffFile, DiffFolder, DiffMatch, PlaceDiff, Unresolved};
 pub(crate) use places::Extent;
 pub use tree::{TreeFault, TreeFile, TreeFolder};
-pub use unresolved::Settled;
 pub(crate) use unresolved::count_unchecked;

@@ -5,23 +5,12 @@ use rusqlite::Connection;
 use crate::catalog::store::terms::{UNREAD, UNRESOLVED, several_copies};
 use crate::catalog::store::{CatalogError, ReadOnly, sql};
 
-/// Whether anything is left to find out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Settled {
-    /// Every file is a known duplicate or known unique.
-    Yes,
-    /// New, changed or unreadable files remain.
-    No,
-}
-
 impl ReadOnly {
-    /// Whether every file is resolved; if so, no stage after listing is needed.
-    pub fn settled(&self) -> Result<Settled, CatalogError> {
-        let unsettled = "SELECT unsettled FROM catalog";
-        match sql::value(&self.connection, unsettled, [])? {
-            true => Ok(Settled::No),
-            false => Ok(Settled::Yes),
-        }
+    /// Whether every file is a known duplicate or known unique; if so, no stage
+    /// after listing is needed.
+    pub fn is_settled(&self) -> Result<bool, CatalogError> {
+        let settled = "SELECT NOT unsettled FROM catalog";
+        Ok(sql::value(&self.connection, settled, [])?)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Lets new names take over what is known of their inode.
 
-use rusqlite::{Connection, Transaction, params};
+use rusqlite::{Connection, Transaction};
 
 use super::audits::corrupted;
 use crate::catalog::store::terms::{self, COPY, CopyColumns, UNREAD};
@@ -41,10 +41,6 @@ fn adopt(
     scans: (ScanId, ScanId),
     ignore_ctime: bool,
 ) -> Result<u64, CatalogError> {
-    transaction.execute_batch(
-        "DROP TABLE IF EXISTS temp.newcomers;
-         DROP TABLE IF EXISTS temp.adopted;",
-    )?;
     collect_newcomers(transaction, scans)?;
     collect_adopted(transaction, scans, ignore_ctime)?;
     let adopted = transaction.execute(
@@ -65,18 +61,16 @@ fn collect_newcomers(
     transaction: &Transaction<'_>,
     (first, last): (ScanId, ScanId),
 ) -> rusqlite::Result<()> {
-    transaction.execute(
-        &format!(
-            "CREATE TEMP TABLE newcomers AS
-             SELECT folders.volume AS volume, files.folder AS folder, files.name AS name, {}
-               FROM files JOIN folders ON folders.id = files.folder
-              WHERE files.first_scan BETWEEN ?1 AND ?2 AND files.removed_in IS NULL
-                AND {UNREAD} AND files.ino IS NOT NULL AND files.size > 0",
-            terms::state_of("files")
-        ),
-        params![first, last],
-    )?;
-    transaction.execute_batch("CREATE INDEX temp.newcomers_by_inode ON newcomers (ino, volume)")
+    transaction.execute_batch(&format!(
+        "DROP TABLE IF EXISTS temp.newcomers;
+         CREATE TEMP TABLE newcomers AS
+         SELECT folders.volume AS volume, files.folder AS folder, files.name AS name, {}
+           FROM files JOIN folders ON folders.id = files.folder
+          WHERE files.first_scan BETWEEN {first} AND {last} AND files.removed_in IS NULL
+            AND {UNREAD} AND files.ino IS NOT NULL AND files.size > 0;
+         CREATE INDEX temp.newcomers_by_inode ON newcomers (ino, volume);",
+        terms::state_of("files")
+    ))
 }
 
 fn collect_adopted(
@@ -85,22 +79,20 @@ fn collect_adopted(
     ignore_ctime: bool,
 ) -> rusqlite::Result<()> {
     let newcomer = CopyColumns::of("newcomers.volume", "newcomers.ino");
-    transaction.execute(
-        &format!(
-            "CREATE TEMP TABLE adopted AS
-             SELECT newcomers.folder AS folder, newcomers.name AS name, {content},
-                    files.removed_in NOT BETWEEN ?1 AND ?2 AS was_gone
-               FROM files JOIN folders ON folders.id = files.folder
-               JOIN temp.newcomers ON {same_copy}
-                    AND newcomers.size = files.size AND newcomers.mtime_ns = files.mtime_ns
-              WHERE NOT {UNREAD} AND files.racy = 0
-                AND (newcomers.ctime_ns = files.ctime_ns
-                     OR (?3 AND files.removed_in BETWEEN ?1 AND ?2))",
-            content = terms::content(),
-            same_copy = newcomer.is(&COPY),
-        ),
-        params![first, last, ignore_ctime],
-    )?;
-    // Others may have joined the class while the name was gone.
-    transaction.execute_batch("UPDATE temp.adopted SET settled_in = NULL WHERE was_gone")
+    transaction.execute_batch(&format!(
+        "DROP TABLE IF EXISTS temp.adopted;
+         CREATE TEMP TABLE adopted AS
+         SELECT newcomers.folder AS folder, newcomers.name AS name, {content},
+                files.removed_in NOT BETWEEN {first} AND {last} AS was_gone
+           FROM files JOIN folders ON folders.id = files.folder
+           JOIN temp.newcomers ON {same_copy}
+                AND newcomers.size = files.size AND newcomers.mtime_ns = files.mtime_ns
+          WHERE NOT {UNREAD} AND files.racy = 0
+            AND (newcomers.ctime_ns = files.ctime_ns
+                 OR ({ignore_ctime} AND files.removed_in BETWEEN {first} AND {last}));
+         -- Others may have joined the class while the name was gone.
+         UPDATE temp.adopted SET settled_in = NULL WHERE was_gone;",
+        content = terms::content(),
+        same_copy = newcomer.is(&COPY),
+    ))
 }

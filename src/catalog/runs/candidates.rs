@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, Row};
 
-use super::work::{self, WorkCopy, WorkTable};
+use super::work::{self, WorkCopy, WorkTable, number_table};
 use crate::catalog::store::terms::{self, CopyColumns, READ_ORDER, UNREAD, UNRESOLVED};
 use crate::catalog::store::{CatalogError, Pages, ReadOnly, signed};
 use crate::model::RootId;
@@ -107,52 +107,42 @@ impl Candidates {
 
     /// The next copies to probe, at most `limit`; empty at the end.
     pub fn next_batch(&mut self, limit: usize) -> Result<Vec<WorkCopy>, CatalogError> {
-        let mut copies: Vec<WorkCopy> = Vec::new();
-        while let Some(row) = self.peek()? {
-            if copies.len() >= limit
-                && !copies
-                    .last()
-                    .is_some_and(|last| last.is_same_file(&row.copy))
-            {
-                break;
-            }
-            self.take_into(&mut copies)?;
-        }
-        Ok(copies)
+        self.take_while(|row, copies| {
+            let is_last = |last: &WorkCopy| last.is_same_file(&row.copy);
+            copies.len() < limit || copies.last().is_some_and(is_last)
+        })
     }
 
     /// The next class to read whole; `None` at the end.
     pub fn next_class(&mut self) -> Result<Option<HashClass>, CatalogError> {
-        let Some(first) = self.peek()? else {
+        let Some(first) = self.rows.peek(&self.catalog.connection)? else {
             return Ok(None);
         };
         let (size, probe, must_digest) = (first.copy.state.size, first.class, first.must_digest);
-        let mut copies = Vec::new();
-        while let Some(row) = self.peek()? {
-            if row.copy.state.size != size || row.class != probe {
-                break;
-            }
-            self.take_into(&mut copies)?;
-        }
+        let is_in_class =
+            |row: &WorkRow, _: &[_]| (row.copy.state.size, row.class) == (size, probe);
         Ok(Some(HashClass {
             size,
             must_digest,
-            copies,
+            copies: self.take_while(is_in_class)?,
         }))
     }
 
-    fn peek(&mut self) -> Result<Option<&WorkRow>, CatalogError> {
-        Ok(self.rows.peek(&self.catalog.connection)?)
-    }
-
-    /// Moves the next row into `copies`, as another name of the last copy
-    /// where it is one.
-    fn take_into(&mut self, copies: &mut Vec<WorkCopy>) -> Result<(), CatalogError> {
-        if let Some(row) = self.rows.next(&self.catalog.connection)? {
+    /// Takes the next rows while they are wanted beside the copies taken so far. A
+    /// row is another name of the last copy where it is the same file.
+    fn take_while(
+        &mut self,
+        is_wanted: impl Fn(&WorkRow, &[WorkCopy]) -> bool,
+    ) -> Result<Vec<WorkCopy>, CatalogError> {
+        let mut copies: Vec<WorkCopy> = Vec::new();
+        let wanted = |row: &WorkRow, copies: &[_]| is_wanted(row, copies);
+        while let Some(row) =
+            (self.rows).next_if(&self.catalog.connection, |row| wanted(row, &copies))?
+        {
             let another = row.copy.join(copies.last_mut());
             copies.extend(another);
         }
-        Ok(())
+        Ok(copies)
     }
 }
 
@@ -228,21 +218,10 @@ impl Selection {
 /// Fills the temporary tables that every selection starts from.
 fn prepare(connection: &Connection, selection: &Selection) -> rusqlite::Result<()> {
     WORK.create(connection)?;
-    connection.execute_batch(
-        "DROP TABLE IF EXISTS temp.online;
-         CREATE TEMP TABLE online (root INTEGER PRIMARY KEY);
-         DROP TABLE IF EXISTS temp.wanted_sizes;
-         CREATE TEMP TABLE wanted_sizes (size INTEGER PRIMARY KEY);",
-    )?;
-    let mut insert = connection.prepare("INSERT INTO temp.online VALUES (?1)")?;
-    for root in &selection.online {
-        insert.execute([root.0])?;
-    }
-    let mut insert = connection.prepare("INSERT OR IGNORE INTO temp.wanted_sizes VALUES (?1)")?;
-    for size in selection.sizes.iter().flatten() {
-        insert.execute([signed(*size)])?;
-    }
-    Ok(())
+    let online = selection.online.iter().map(|root| root.0);
+    number_table(connection, "online", "root", online)?;
+    let sizes = selection.sizes.iter().flatten().copied().map(signed);
+    number_table(connection, "wanted_sizes", "size", sizes)
 }
 
 impl HashClass {

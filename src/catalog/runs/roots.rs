@@ -203,12 +203,8 @@ pub(crate) fn upsert_volume(
              fstype = excluded.fstype, stable_inodes = excluded.stable_inodes,
              last_seen = excluded.last_seen
          RETURNING id";
-    let VolumeRow {
-        identity,
-        fstype,
-        stable_inodes,
-    } = volume;
-    let values = params![identity, fstype, stable_inodes, Timestamp::now()];
+    let (identity, fstype) = (&volume.identity, &volume.fstype);
+    let values = params![identity, fstype, volume.stable_inodes, Timestamp::now()];
     sql::value(connection, upsert, values)
 }
 

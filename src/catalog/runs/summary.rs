@@ -6,7 +6,6 @@ use std::path::Path;
 
 use rusqlite::{Transaction, params};
 
-use crate::catalog::query::Settled;
 use crate::catalog::store::{CatalogError, ReadOnly, path_blob, rows, signed, sql, unsigned};
 use crate::model::{ScanId, Summary, TopFolder, TopGroup};
 
@@ -39,7 +38,7 @@ pub(crate) fn keep(
 impl ReadOnly {
     /// The last summary, if nothing has changed since.
     pub fn kept_summary(&self) -> Result<Option<Summary>, CatalogError> {
-        if self.settled()? == Settled::No {
+        if !self.is_settled()? {
             return Ok(None);
         }
         let grouped_in: Option<ScanId> =

@@ -103,6 +103,25 @@ impl WorkTable {
     }
 }
 
+/// Makes a temporary table of numbers, which statements look values up in.
+pub(crate) fn number_table(
+    connection: &Connection,
+    table: &str,
+    column: &str,
+    numbers: impl Iterator<Item = i64>,
+) -> rusqlite::Result<()> {
+    connection.execute_batch(&format!(
+        "DROP TABLE IF EXISTS temp.{table};
+         CREATE TEMP TABLE {table} ({column} INTEGER PRIMARY KEY);"
+    ))?;
+    let mut insert =
+        connection.prepare(&format!("INSERT OR IGNORE INTO temp.{table} VALUES (?1)"))?;
+    for number in numbers {
+        insert.execute([number])?;
+    }
+    Ok(())
+}
+
 /// One name of a copy, from the columns that every table of work has.
 pub(crate) fn work_copy(row: &Row<'_>) -> rusqlite::Result<WorkCopy> {
     Ok(WorkCopy {

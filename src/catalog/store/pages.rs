@@ -47,9 +47,16 @@ impl<T> Pages<T> {
         Ok(self.rows.front())
     }
 
-    /// Gives the row back that was taken last.
-    pub(crate) fn put_back(&mut self, row: T) {
-        self.rows.push_front(row);
+    /// Takes the next row if it is wanted.
+    pub(crate) fn next_if(
+        &mut self,
+        connection: &Connection,
+        is_wanted: impl FnOnce(&T) -> bool,
+    ) -> rusqlite::Result<Option<T>> {
+        match self.peek(connection)?.is_some_and(is_wanted) {
+            true => Ok(self.rows.pop_front()),
+            false => Ok(None),
+        }
     }
 }
 
@@ -71,8 +78,7 @@ mod tests {
         let mut pages = Pages::new(sql, |row| row.get::<_, i64>(0));
         for expected in 1..=2_500 {
             assert_eq!(pages.peek(&connection).unwrap(), Some(&expected));
-            let row = pages.next(&connection).unwrap().unwrap();
-            pages.put_back(row);
+            assert_eq!(pages.next_if(&connection, |_| false).unwrap(), None);
             assert_eq!(pages.next(&connection).unwrap(), Some(expected));
         }
         assert_eq!(pages.next(&connection).unwrap(), None);

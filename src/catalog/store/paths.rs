@@ -27,14 +27,9 @@ pub struct FolderPaths {
     bytes: usize,
 }
 
-/// The way from a folder up to one whose path is known.
-struct Climb {
-    root: RootId,
-    /// The known path.
-    top: PathBuf,
-    /// The folders below it and their names, innermost first.
-    below: Vec<(FolderId, OsString)>,
-}
+/// The way from a folder up to one whose path is known: its root, that path, and
+/// the folders below it with their names, innermost first.
+type Climb = (RootId, PathBuf, Vec<(FolderId, OsString)>);
 
 impl FolderPaths {
     /// The root of a folder and its path below that root.
@@ -46,8 +41,7 @@ impl FolderPaths {
         if let Some(known) = self.cache.get(&folder) {
             return Ok(known.clone());
         }
-        let Climb { root, top, below } = self.climb(&catalog.connection, folder)?;
-        let mut path = top;
+        let (root, mut path, below) = self.climb(&catalog.connection, folder)?;
         for (level, (id, name)) in below.iter().enumerate().rev() {
             path.push(name);
             if level == 1 {
@@ -77,11 +71,7 @@ impl FolderPaths {
         let mut at = folder;
         loop {
             if let Some((root, path)) = self.cache.get(&at) {
-                return Ok(Climb {
-                    root: *root,
-                    top: path.to_path_buf(),
-                    below,
-                });
+                return Ok((*root, path.to_path_buf(), below));
             }
             let (root, parent, name) = connection
                 .prepare_cached("SELECT root, parent, name FROM folders WHERE id = ?1")?
@@ -96,13 +86,7 @@ impl FolderPaths {
                     below.push((at, name));
                     at = parent;
                 }
-                None => {
-                    return Ok(Climb {
-                        root,
-                        top: PathBuf::new(),
-                        below,
-                    });
-                }
+                None => return Ok((root, PathBuf::new(), below)),
             }
         }
     }

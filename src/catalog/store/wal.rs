@@ -43,7 +43,7 @@ pub(crate) struct Wal {
 }
 
 /// What a checkpoint found.
-struct Found {
+pub(crate) struct Found {
     busy: bool,
     bytes: u64,
 }
@@ -90,14 +90,7 @@ impl Wal {
 
     /// Copies what readers allow, now. They may be this program's own, which is no
     /// reason to warn of them or to wait.
-    pub(crate) fn checkpoint_beside_readers(
-        &mut self,
-        connection: &Connection,
-    ) -> Result<(), CatalogError> {
-        self.passive(connection).map(drop)
-    }
-
-    fn passive(&mut self, connection: &Connection) -> Result<Found, CatalogError> {
+    pub(crate) fn passive(&mut self, connection: &Connection) -> Result<Found, CatalogError> {
         self.last = Instant::now();
         self.dirty = false;
         self.rows = 0;
@@ -219,7 +212,7 @@ mod tests {
         assert!(!wal.is_long(Pause::Stage) && !wal.is_long(Pause::Last));
         wal.committed(1);
         assert!(wal.is_long(Pause::Stage));
-        wal.checkpoint_beside_readers(&writer).unwrap();
+        wal.passive(&writer).unwrap();
         assert!(!wal.is_long(Pause::Last), "nothing to copy");
         assert!(wal.due().is_none());
     }

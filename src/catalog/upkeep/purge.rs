@@ -42,14 +42,10 @@ fn delete_gone(transaction: &Transaction<'_>, before: i64) -> rusqlite::Result<P
     collect_empty_folders(transaction, before)?;
     // Faults of deleted files went when the files were marked. One that exists
     // now is of a name that came back and cannot be examined.
-    transaction.execute(
-        "DELETE FROM faults WHERE folder IN (SELECT id FROM temp.doomed)",
-        [],
-    )?;
-    let folders = transaction.execute(
-        "DELETE FROM folders WHERE id IN (SELECT id FROM temp.doomed)",
-        [],
-    )?;
+    let faults = "DELETE FROM faults WHERE folder IN (SELECT id FROM temp.doomed)";
+    transaction.execute(faults, [])?;
+    let folders = "DELETE FROM folders WHERE id IN (SELECT id FROM temp.doomed)";
+    let folders = transaction.execute(folders, [])?;
     transaction.execute_batch("DROP TABLE temp.doomed")?;
     Ok(Purged {
         files: files as u64,
@@ -61,25 +57,19 @@ fn delete_gone(transaction: &Transaction<'_>, before: i64) -> rusqlite::Result<P
 /// Deleted folders in which nothing stays, at any depth. A folder stays if it is
 /// live, has a file left in it, or is above one that stays.
 fn collect_empty_folders(transaction: &Transaction<'_>, before: i64) -> rusqlite::Result<()> {
-    transaction.execute_batch(
-        "DROP TABLE IF EXISTS temp.doomed;
-         CREATE TEMP TABLE doomed (id INTEGER PRIMARY KEY)",
-    )?;
-    transaction.execute(
-        &format!(
-            "WITH RECURSIVE staying (id) AS (
-                 SELECT id FROM folders
-                  WHERE parent IS NULL OR NOT ({GONE})
-                     OR EXISTS (SELECT 1 FROM files WHERE files.folder = folders.id)
-                 UNION
-                 SELECT folders.parent FROM staying JOIN folders ON folders.id = staying.id
-                  WHERE folders.parent IS NOT NULL)
-             INSERT INTO temp.doomed
-             SELECT id FROM folders WHERE id NOT IN (SELECT id FROM staying)"
-        ),
-        [before],
-    )?;
-    Ok(())
+    transaction.execute_batch("DROP TABLE IF EXISTS temp.doomed")?;
+    let collect = format!(
+        "CREATE TEMP TABLE doomed AS
+         WITH RECURSIVE staying (id) AS (
+             SELECT id FROM folders
+              WHERE parent IS NULL OR NOT ({GONE})
+                 OR EXISTS (SELECT 1 FROM files WHERE files.folder = folders.id)
+             UNION
+             SELECT folders.parent FROM staying JOIN folders ON folders.id = staying.id
+              WHERE folders.parent IS NOT NULL)
+         SELECT id FROM folders WHERE id NOT IN (SELECT id FROM staying)"
+    );
+    transaction.execute(&collect, [before]).map(drop)
 }
 
 /// Gives free pages back to the filesystem, where there are any.

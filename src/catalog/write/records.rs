@@ -51,7 +51,10 @@ impl Record {
     /// About how many rows the record touches, for batching.
     pub(crate) fn weight(&self) -> usize {
         match self {
-            Self::Listed(listing) => 1 + listing.files.weight() + listing.folders(),
+            Self::Listed(listing) => {
+                let changed = listing.new_folders.len() + listing.returned_folders.len();
+                1 + listing.files.weight() + changed + listing.vanished_folders.len()
+            }
             Self::Part(part, _) => part.weight(),
             Self::Visited { .. } | Self::Fault(_) | Self::Stage { .. } => 1,
             Self::Files { results, .. } => results.iter().map(|r| r.names.len()).sum(),
@@ -110,11 +113,6 @@ pub struct FolderListing {
 }
 
 impl FolderListing {
-    /// Subfolders whose rows it touches.
-    fn folders(&self) -> usize {
-        self.new_folders.len() + self.returned_folders.len() + self.vanished_folders.len()
-    }
-
     /// Whether it only adds to its own folder, so that its order among other such
     /// listings does not matter: one that deletes or restores folders changes rows
     /// that another may have written.

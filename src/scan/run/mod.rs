@@ -19,8 +19,8 @@ use super::read::{Classes, HashSource};
 use super::start::{Started, start};
 use crate::access::join;
 use crate::catalog::{
-    Candidates, CatalogError, Exclusive, FolderPaths, Pause, ReadOnly, Record, Selection, Settled,
-    WorkCopy, Writer, WriterHandle,
+    Candidates, CatalogError, Exclusive, FolderPaths, Pause, ReadOnly, Record, Selection, WorkCopy,
+    Writer, WriterHandle,
 };
 use crate::model::{
     Fault, Mode, Outcome, ScanCounters, ScanId, ScanOptions, ScanState, Stage, Step, Summary,
@@ -152,7 +152,7 @@ impl Run<'_> {
     fn resolve(&mut self) -> Result<StageEnd, ScanError> {
         // Workers look up the paths of folders that others listed.
         self.writer.flush()?;
-        let is_settled = self.reader()?.settled()? == Settled::Yes;
+        let is_settled = self.reader()?.is_settled()?;
         if is_settled && !self.options().hash_all {
             return Ok(StageEnd::Finished);
         }

@@ -76,18 +76,14 @@ impl Count<'_> {
         while let Some(part) = next {
             let room = self.room_beside(ranking);
             let empty = self.reserved(expected.min(room));
-            let (gathered, done) =
+            let (mut gathered, done) =
                 self.gather(readers, part, &classes, Sink::new(part, room, empty))?;
             let bytes = gathered.bytes();
-            self.add(gathered, &mut counted, ranking);
+            counted.has_unresolved |= classes::is_some_open(&mut gathered.classes);
+            self.walk(gathered, &mut counted.totals, ranking);
             next = parts.next(done, bytes, self.room_beside(ranking));
         }
         Ok(counted)
-    }
-
-    fn add(&self, mut gathered: Gathered, counted: &mut Counted, ranking: &mut Ranking) {
-        counted.has_unresolved |= classes::is_some_open(&mut gathered.classes);
-        self.walk(gathered, &mut counted.totals, ranking);
     }
 
     /// The room left beside the groups found so far; never so little that there

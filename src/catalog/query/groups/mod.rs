@@ -30,7 +30,7 @@ pub(crate) use filter::admits_name;
 pub use filter::{Exclusion, GroupFilter, has_extension};
 
 use crate::catalog::query::paths::RootPaths;
-use crate::catalog::query::unresolved::{Settled, count_unchecked};
+use crate::catalog::query::unresolved::count_unchecked;
 use crate::catalog::store::{CatalogError, ReadOnly, sql};
 use crate::model::{Group, Totals};
 
@@ -149,7 +149,7 @@ impl GroupList {
         };
         let mut ranking = Ranking::new(filter.order, after, most);
         let totals = self.readers.on_snapshot(|readers| {
-            let is_settled = readers.first().catalog.settled()? == Settled::Yes;
+            let is_settled = readers.first().catalog.is_settled()?;
             let count = Count {
                 filter,
                 roots: &self.context.roots,

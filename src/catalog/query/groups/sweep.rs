@@ -74,12 +74,8 @@ impl Position<'_> {
     }
 }
 
-/// A range of folder ids, both ends included.
-#[derive(Debug, Clone, Copy)]
-struct FolderRange {
-    first: i64,
-    last: i64,
-}
+/// The first and the last of a range of folder ids.
+type FolderRange = [i64; 2];
 
 impl Readers {
     /// As many connections as are worth having.
@@ -203,10 +199,13 @@ impl Reader {
         let mut at = Position {
             catalog,
             paths,
-            places: Places::new(&mut folders, range)?,
+            places: Places {
+                rows: folders.query(range)?,
+                at: None,
+            },
         };
         let mut files = catalog.connection.prepare_cached(pass.sql())?;
-        let mut rows = files.query([range.first, range.last])?;
+        let mut rows = files.query(range)?;
         let mut batch = P::Batch::default();
         while let Some(row) = rows.next()? {
             pass.take(row, &mut at, &mut batch)?;
@@ -242,10 +241,8 @@ struct Ranges {
 impl Ranges {
     fn take(&self) -> Option<FolderRange> {
         let first = self.next.fetch_add(self.width, Ordering::Relaxed);
-        (first <= self.last).then(|| FolderRange {
-            first,
-            last: self.last.min(first.saturating_add(self.width - 1)),
-        })
+        let last = first.saturating_add(self.width - 1);
+        (first <= self.last).then(|| [first, self.last.min(last)])
     }
 }
 
@@ -271,17 +268,7 @@ struct Places<'a> {
     at: Option<Place>,
 }
 
-impl<'a> Places<'a> {
-    fn new(
-        statement: &'a mut rusqlite::CachedStatement<'_>,
-        range: FolderRange,
-    ) -> Result<Self, CatalogError> {
-        Ok(Self {
-            rows: statement.query([range.first, range.last])?,
-            at: None,
-        })
-    }
-
+impl Places<'_> {
     /// The place of a folder whose id is not smaller than the one before;
     /// `None` for one that does not exist.
     fn find(&mut self, folder: i64) -> Result<Option<Place>, CatalogError> {

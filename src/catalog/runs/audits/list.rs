@@ -4,7 +4,7 @@ use rusqlite::{Connection, Row, ToSql, params};
 
 use super::AuditId;
 use crate::catalog::query::{Extent, FileFilter};
-use crate::catalog::runs::work::{self, WorkCopy, WorkTable, two_counts};
+use crate::catalog::runs::work::{self, WorkCopy, WorkTable, number_table, two_counts};
 use crate::catalog::store::terms::READ_ORDER;
 use crate::catalog::store::{CatalogError, FolderPaths, Pages, ReadOnly, rows};
 use crate::model::{Digest, FolderId, RootId, Timestamp};
@@ -81,7 +81,9 @@ impl AuditList {
     ) -> Result<Self, CatalogError> {
         let connection = &catalog.connection;
         connection.execute_batch("BEGIN")?;
-        make_tables(connection, &scope.online)?;
+        TO_AUDIT.create(connection)?;
+        let online = scope.online.iter().map(|root| root.0);
+        number_table(connection, "audited_roots", "root", online)?;
         catalog.collect_places("places", &scope.tops, Extent::Live)?;
         let (low, high) = filter.sizes();
         let before = scope.before.map_or(i64::MAX, |before| before.0);
@@ -107,38 +109,23 @@ impl AuditList {
     pub fn next_batch(&mut self, files: usize, bytes: u64) -> Result<Vec<AuditCopy>, CatalogError> {
         let mut batch: Vec<AuditCopy> = Vec::new();
         let mut size = 0;
-        while let Some(next) = self.rows.next(&self.catalog.connection)? {
-            if let Some(last) = batch.last_mut()
-                && last.copy.is_same_file(&next.copy)
-            {
-                last.copy.names.extend(next.copy.names);
+        while let Some(next) = self.rows.next_if(&self.catalog.connection, |next| {
+            let is_last = |last: &AuditCopy| last.copy.is_same_file(&next.copy);
+            (batch.len() < files && size < bytes) || batch.last().is_some_and(is_last)
+        })? {
+            let last = batch.last_mut().map(|last| &mut last.copy);
+            let Some(copy) = next.copy.join(last) else {
                 continue;
-            }
-            if batch.len() >= files || size >= bytes {
-                self.rows.put_back(next);
-                break;
-            }
-            let (folder, name) = &next.copy.names[0];
+            };
+            let (folder, name) = &copy.names[0];
             let filter = &self.filter;
             if filter.admits(&self.catalog, &mut self.paths, *folder, name)? {
-                size += next.copy.state.size;
-                batch.push(next);
+                size += copy.state.size;
+                batch.push(AuditCopy { copy, ..next });
             }
         }
         Ok(batch)
     }
-}
-
-fn make_tables(connection: &Connection, online: &[RootId]) -> rusqlite::Result<()> {
-    connection.execute_batch(
-        "DROP TABLE IF EXISTS temp.audited_roots;
-         CREATE TEMP TABLE audited_roots (root INTEGER PRIMARY KEY);",
-    )?;
-    TO_AUDIT.create(connection)?;
-    for root in online {
-        connection.execute("INSERT INTO temp.audited_roots VALUES (?1)", [root.0])?;
-    }
-    Ok(())
 }
 
 /// Puts the names to read into their table, in the order of reading.

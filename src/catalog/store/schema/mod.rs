@@ -104,9 +104,8 @@ fn first_sql() -> String {
     let mut sql = include_str!("first.sql")
         .replace("{digest_lengths}", &words::digest_lengths())
         .replace("{scans.counters}", &words::scan_counters());
-    for column in words::word_columns() {
-        let name = format!("{{{}.{}}}", column.table, column.column);
-        sql = sql.replace(&name, &column.list());
+    for (table, column, words) in words::word_columns() {
+        sql = sql.replace(&format!("{{{table}.{column}}}"), &words);
     }
     sql
 }

@@ -6,55 +6,42 @@ use std::collections::BTreeSet;
 
 use crate::model::{Algorithm, FaultClass, Mode, ScanCounters, ScanState, Stage, Step};
 
-/// A column that holds a word of an enum.
-pub(crate) struct WordColumn {
-    pub(crate) table: &'static str,
-    pub(crate) column: &'static str,
-    words: Vec<&'static str>,
-}
-
-impl WordColumn {
-    fn new(
-        table: &'static str,
-        column: &'static str,
-        words: impl IntoIterator<Item = &'static str>,
-    ) -> Self {
-        Self {
-            table,
-            column,
-            words: words.into_iter().collect(),
-        }
-    }
-
-    /// The words as SQL, separated by commas.
-    pub(crate) fn list(&self) -> String {
-        let quoted: Vec<_> = self.words.iter().map(|word| format!("'{word}'")).collect();
-        quoted.join(", ")
-    }
-}
-
-/// All columns that hold a word of an enum.
-pub(crate) fn word_columns() -> Vec<WordColumn> {
-    let algorithms = || Algorithm::ALL.iter().map(|algorithm| algorithm.name());
+/// All columns that hold a word of an enum: the table, the column, and its words
+/// as SQL.
+pub(crate) fn word_columns() -> [(&'static str, &'static str, String); 8] {
+    let algorithms = || quoted(Algorithm::ALL.iter().map(|algorithm| algorithm.name()));
     let modes = Mode::ALL.iter().map(|mode| mode.name());
-    vec![
-        WordColumn::new("catalog", "algorithm", algorithms()),
-        WordColumn::new("scans", "state", ScanState::ALL.iter().map(|s| s.name())),
-        WordColumn::new("scans", "stage", Stage::ALL.iter().map(|s| s.name())),
-        WordColumn::new("scans", "mode", modes.chain([Mode::RETRY])),
-        WordColumn::new("scans", "algorithm", algorithms()),
-        WordColumn::new("hash_states", "algorithm", algorithms()),
-        WordColumn::new("faults", "step", Step::ALL.iter().map(|s| s.name())),
-        WordColumn::new("faults", "class", FaultClass::ALL.iter().map(|c| c.name())),
+    let states = ScanState::ALL.iter().map(|state| state.name());
+    [
+        ("catalog", "algorithm", algorithms()),
+        ("scans", "state", quoted(states)),
+        (
+            "scans",
+            "stage",
+            quoted(Stage::ALL.iter().map(|s| s.name())),
+        ),
+        ("scans", "mode", quoted(modes.chain([Mode::RETRY]))),
+        ("scans", "algorithm", algorithms()),
+        ("hash_states", "algorithm", algorithms()),
+        ("faults", "step", quoted(Step::ALL.iter().map(|s| s.name()))),
+        (
+            "faults",
+            "class",
+            quoted(FaultClass::ALL.iter().map(|c| c.name())),
+        ),
     ]
+}
+
+fn quoted(words: impl Iterator<Item = &'static str>) -> String {
+    let quoted: Vec<_> = words.map(|word| format!("'{word}'")).collect();
+    quoted.join(", ")
 }
 
 /// True of a row of `table` that holds a word of no enum.
 pub(crate) fn has_unknown_word(table: &str) -> String {
-    let columns = word_columns().into_iter();
+    let columns = word_columns().into_iter().filter(|(of, ..)| *of == table);
     let conditions: Vec<_> = columns
-        .filter(|column| column.table == table)
-        .map(|column| format!("{} NOT IN ({})", column.column, column.list()))
+        .map(|(_, column, words)| format!("{column} NOT IN ({words})"))
         .collect();
     conditions.join(" OR ")
 }

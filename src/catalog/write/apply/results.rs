@@ -9,7 +9,7 @@ use crate::catalog::store::{blob, rows, signed, sql};
 use crate::catalog::write::records::{FileOutcome, FileResult, Record};
 use crate::catalog::write::{hash_states, signature};
 use crate::model::sampling::LARGE;
-use crate::model::{FolderId, RootId, ScanId};
+use crate::model::{FileMeta, FileState, FolderId, RootId, ScanId};
 
 impl Applier<'_> {
     /// Applies results in the order of the files. Results about one file keep their
@@ -46,7 +46,9 @@ impl Applier<'_> {
                 FileOutcome::Partly(partly) => {
                     hash_states::save(self.transaction, *folder, name, &result.state, partly)?;
                 }
-                FileOutcome::Changed(_) => self.change_file(*folder, name, result)?,
+                FileOutcome::Changed(meta) => {
+                    self.change_file(*folder, name, &result.state, meta)?;
+                }
                 _ => self.store(scan, *folder, name, result)?,
             }
         }
@@ -107,12 +109,9 @@ impl Applier<'_> {
         &mut self,
         folder: FolderId,
         name: &[u8],
-        result: &FileResult,
+        state: &FileState,
+        meta: &FileMeta,
     ) -> rusqlite::Result<()> {
-        let FileOutcome::Changed(meta) = &result.outcome else {
-            return Ok(());
-        };
-        let state = &result.state;
         let mut change = self.transaction.prepare_cached(&format!(
             "UPDATE files SET {}, {} WHERE {STILL_IN_STATE} AND removed_in IS NULL",
             terms::set_metadata(7),

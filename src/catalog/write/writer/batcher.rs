@@ -106,7 +106,7 @@ impl Batcher {
             Message::Checkpoint(pause) => {
                 if self.wal.is_long(pause) {
                     self.commit()?;
-                    self.wal.checkpoint_beside_readers(&self.connection)?;
+                    self.wal.passive(&self.connection)?;
                 }
             }
             Message::Finish => {}

@@ -24,7 +24,6 @@ use crate::model::FolderId;
 pub struct Writer {
     handle: WriterHandle,
     thread: JoinHandle<Result<(), CatalogError>>,
-    died: Receiver<()>,
     path: PathBuf,
     _lock: Lock,
 }
@@ -71,13 +70,12 @@ impl Writer {
         Ok(Self {
             handle: WriterHandle {
                 sender,
-                died: died.clone(),
+                died,
                 next_folder: Arc::new(AtomicI64::new(highest + 1)),
                 backlog,
                 busy,
             },
             thread,
-            died,
             path,
             _lock: lock,
         })
@@ -90,7 +88,7 @@ impl Writer {
 
     /// A channel that disconnects when the writer thread has ended.
     pub fn died(&self) -> &Receiver<()> {
-        &self.died
+        &self.handle.died
     }
 
     /// Commits what was sent before, moves the WAL into the main file and
