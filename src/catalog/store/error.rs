@@ -146,6 +146,7 @@ impl CatalogError {
             | Self::NotWritable { .. }
             | Self::Missing(_)
             | Self::Folder(_)
+            | Self::Planted { .. }
             | Self::NotLocal { .. }
             | Self::Io { .. }
             | Self::At { .. }

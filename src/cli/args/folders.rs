@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueHint};
+use clap::{Arg, Args, ValueHint};
 
 use super::answer::{AnswerArgs, FilterArgs};
 use super::choice::{Choice, one_of};
@@ -20,11 +20,7 @@ const LEAST: u8 = 50;
 /// first folder of each group is the one to keep. Reads the catalog only: the result is as of the
 /// last scan.
 #[derive(Debug, Args)]
-#[command(mut_arg("limit", |arg| arg.help("Show at most this many groups or pairs")))]
-#[command(mut_arg("bytes", |arg| arg.help("Show exact sizes in bytes")))]
-#[command(mut_arg("min_size", |arg| arg.help("Compare only files of at least this size (10M)")))]
-#[command(mut_arg("max_size", |arg| arg.help("Compare only files of at most this size")))]
-#[command(mut_arg("ext", |arg| arg.help("Compare only files with these extensions (jpg,png)")))]
+#[command(mut_args(for_folders))]
 #[command(after_help = "\
 Examples:
   dupescan folders -n 20
@@ -100,6 +96,19 @@ fn is_number(text: &str) -> bool {
         && text
             .chars()
             .all(|c| c.is_ascii_digit() || "-.,%".contains(c))
+}
+
+/// What shared options mean here.
+fn for_folders(arg: Arg) -> Arg {
+    let help = match arg.get_id().as_str() {
+        "limit" => "Show at most this many groups or pairs",
+        "bytes" => "Show exact sizes in bytes",
+        "min_size" => "Compare only files of at least this size (10M)",
+        "max_size" => "Compare only files of at most this size",
+        "ext" => "Compare only files with these extensions (jpg,png)",
+        _ => return arg,
+    };
+    arg.help(help)
 }
 
 /// The values of `--by`.

@@ -297,7 +297,7 @@ fn familiar_short_forms_are_understood() {
     assert_eq!(all.limits.workers, 3);
     assert_eq!(config("scan a --workers 5").limits.workers, 5);
     assert_eq!(
-        config("scan a --queue-per-worker 5")
+        config("scan a --queue-per-thread 5")
             .limits
             .queue_per_worker,
         5
