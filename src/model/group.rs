@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use serde::Serialize;
+
 use super::digest::{Algorithm, Digest};
 use super::ids::ScanId;
 use super::time::Timestamp;
@@ -112,7 +114,7 @@ pub struct Summary {
 }
 
 /// The sums under a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Totals {
     /// Number of groups.
     pub groups: u64,

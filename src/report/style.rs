@@ -1,6 +1,13 @@
 //! What every answer is told: when and as of what, and how it should look.
 
+use anstyle::{AnsiColor, Style as Paint};
+
 use crate::model::{AsOf, Timestamp};
+
+/// Space that can be reclaimed.
+pub(crate) const GAIN: Paint = AnsiColor::Green.on_default().bold();
+pub(crate) const STRONG: Paint = Paint::new().bold();
+pub(crate) const FAINT: Paint = Paint::new().dimmed();
 
 /// What is known about a report before its first group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,4 +36,15 @@ pub struct Style {
     pub color: bool,
     /// Print exact numbers of bytes in the table, not rounded sizes.
     pub exact_bytes: bool,
+}
+
+impl Style {
+    /// Text in this paint, where there is colour.
+    pub(crate) fn painted(&self, paint: Paint, text: &str) -> String {
+        if self.color {
+            format!("{paint}{text}{paint:#}")
+        } else {
+            text.to_owned()
+        }
+    }
 }

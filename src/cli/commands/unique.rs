@@ -8,26 +8,21 @@ use crate::cli::session::{Context, Output, Question};
 use crate::cli::terminal::Exit;
 use crate::report::{Cell, Column, files_and_bytes};
 
-const FILES: &str = "files";
-const COLUMNS: &[Column] = &[
-    Column::new("status", "STATUS", 9),
-    Column::hidden("copies"),
-    Column::new("size", "SIZE", 10),
-    Column::hidden("mtime"),
-    Column::new("path", "PATH", 0),
-    Column::hidden("names"),
-    Column::hidden("digest"),
-];
+const COLUMNS: [Column; 7] = columns(Column::hidden("copies"));
 /// With more than one copy, their number is worth a column.
-const COPIES_TOO: &[Column] = &[
-    Column::new("status", "STATUS", 9),
-    Column::new("copies", "COPIES", 6),
-    Column::new("size", "SIZE", 10),
-    Column::hidden("mtime"),
-    Column::new("path", "PATH", 0),
-    Column::hidden("names"),
-    Column::hidden("digest"),
-];
+const COPIES_TOO: [Column; 7] = columns(Column::new("copies", "COPIES", 6));
+
+const fn columns(copies: Column) -> [Column; 7] {
+    [
+        Column::new("status", "STATUS", 9),
+        copies,
+        Column::new("size", "SIZE", 10),
+        Column::hidden("mtime"),
+        Column::new("path", "PATH", 0),
+        Column::hidden("names"),
+        Column::hidden("digest"),
+    ]
+}
 
 #[derive(Debug, Default, Serialize)]
 struct Totals {
@@ -71,13 +66,12 @@ pub(crate) fn run(context: &Context, args: &UniqueArgs) -> anyhow::Result<Exit> 
     let question = Question::about(context, args.path.as_deref())?;
     let tops = &question.tops;
     let mut list = FileList::of_few_copies(question.catalog, tops, filter, args.copies_under)?;
-    let columns = if args.copies_under > 2 {
-        COPIES_TOO
-    } else {
-        COLUMNS
+    let columns = match args.copies_under {
+        ..=2 => &COLUMNS,
+        _ => &COPIES_TOO,
     };
     let output = Output::new(context, &args.answer);
-    output.give(&question.header, (FILES, columns), |answer| {
+    output.give(&question.header, ("files", columns), |answer| {
         let mut totals = Totals {
             copies_under: args.copies_under,
             ..Totals::default()

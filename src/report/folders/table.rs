@@ -4,7 +4,6 @@
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use anstyle::{AnsiColor, Style as Paint};
 use jiff::tz::TimeZone;
 
 use super::answer::{FolderReport, per_mille};
@@ -13,14 +12,10 @@ use crate::folders::{
     Identical, NamedFile, Side, Similar, UncheckedFolders, Unknown,
 };
 use crate::model::{Timestamp, escape};
-use crate::report::style::Style;
+use crate::report::style::{FAINT, GAIN, STRONG, Style};
 use crate::report::text::{
     as_of_in, counted, grouped, reclaimable, shorten_middle, size, timestamp_in, unchecked_meaning,
 };
-
-const GAIN: Paint = AnsiColor::Green.on_default().bold();
-const STRONG: Paint = Paint::new().bold();
-const FAINT: Paint = Paint::new().dimmed();
 
 /// Folders full of hard links, or a folder that is mounted twice.
 const ALIASES: &str = "same files as the first (hard links or mounts), not copies";
@@ -70,8 +65,8 @@ impl<W: Write> Table<W> {
         let gain = reclaimable(group.reclaimable, self.style.exact_bytes);
         let folders = counted(group.paths.len() as u64, "folder", "folders");
         let files = counted(group.files, "file", "files");
-        let gain = self.painted(GAIN, &format!("{gain:<22}"));
-        let folders = self.painted(STRONG, &format!("{folders:<11}"));
+        let gain = self.style.painted(GAIN, &format!("{gain:<22}"));
+        let folders = self.style.painted(STRONG, &format!("{folders:<11}"));
         let bytes = self.size(group.bytes);
         writeln!(self.out, "{gain}  {folders}  {files}, {bytes} each")?;
         for path in &group.paths {
@@ -96,7 +91,7 @@ impl<W: Write> Table<W> {
                 counted(totals.folders, "folder", "folders"),
                 reclaimable(totals.reclaimable, self.style.exact_bytes),
             );
-            let line = self.painted(STRONG, &line);
+            let line = self.style.painted(STRONG, &line);
             writeln!(self.out, "{line}")?;
         }
         self.shown(shown, totals.groups, "groups")?;
@@ -159,7 +154,7 @@ impl<W: Write> Table<W> {
                 crate::folders::Measure::Bytes => "by bytes",
             };
             let line = format!("{pairs} at least {} % similar, {by}", similar.percent);
-            let line = self.painted(STRONG, &line);
+            let line = self.style.painted(STRONG, &line);
             writeln!(self.out, "{line}")?;
         }
         self.shown(similar.pairs.len() as u64, similar.all, "pairs")?;
@@ -187,9 +182,11 @@ impl<W: Write> Table<W> {
     fn pair(&mut self, pair: &FolderPair, similar: &Similar) -> io::Result<()> {
         let measure = similar.measure;
         let share = percent(pair.both.weight(measure), pair.either.weight(measure));
-        let share = self.painted(GAIN, &format!("{:<17}", format!("{share} similar")));
+        let share = self
+            .style
+            .painted(GAIN, &format!("{:<17}", format!("{share} similar")));
         let bytes = format!("{} in both", self.size(pair.both.bytes));
-        let bytes = self.painted(STRONG, &format!("{bytes:<18}"));
+        let bytes = self.style.painted(STRONG, &format!("{bytes:<18}"));
         let both = grouped(pair.both.contents);
         let either = counted(pair.either.contents, "distinct file", "distinct files");
         writeln!(self.out, "{share}  {bytes}  {both} of {either}")?;
@@ -218,7 +215,7 @@ impl<W: Write> Table<W> {
             ),
         };
         let line = format!("{contained} of it is also in the other; {only}");
-        let line = self.painted(FAINT, &line);
+        let line = self.style.painted(FAINT, &line);
         writeln!(self.out, "        {line}")?;
         if side.unchecked > 0 {
             let files = counted(side.unchecked, "file", "files");
@@ -321,14 +318,6 @@ impl<W: Write> Table<W> {
 
     fn size(&self, bytes: u64) -> String {
         size(bytes, self.style.exact_bytes)
-    }
-
-    fn painted(&self, paint: Paint, text: &str) -> String {
-        if self.style.color {
-            format!("{paint}{text}{paint:#}")
-        } else {
-            text.to_owned()
-        }
     }
 }
 

@@ -54,7 +54,7 @@ impl<W: Write> Render for Json<W> {
         let close: &[u8] = if self.any { b"\n]" } else { b"]" };
         self.out.write_all(close)?;
         self.out.write_all(br#","totals":"#)?;
-        write_value(&mut self.out, &TotalsJson::new(totals))?;
+        write_value(&mut self.out, totals)?;
         self.out.write_all(b"}\n")?;
         self.out.flush()
     }
@@ -122,26 +122,6 @@ impl<'a> LinkJson<'a> {
         match path.to_str() {
             Some(text) => Self::Text(text),
             None => Self::Bytes(PathJson::new(path)),
-        }
-    }
-}
-
-/// The sums under a report.
-#[derive(Serialize)]
-pub(crate) struct TotalsJson {
-    groups: u64,
-    copies: u64,
-    reclaimable: u64,
-    unchecked: u64,
-}
-
-impl TotalsJson {
-    pub(crate) fn new(totals: &Totals) -> Self {
-        Self {
-            groups: totals.groups,
-            copies: totals.copies,
-            reclaimable: totals.reclaimable,
-            unchecked: totals.unchecked,
         }
     }
 }

@@ -9,7 +9,6 @@ pub(crate) mod table;
 #[cfg(test)]
 mod testing;
 
-pub(crate) use json::TotalsJson;
 pub use render::Render;
 #[cfg(test)]
 pub(crate) use testing::{

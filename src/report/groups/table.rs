@@ -6,22 +6,18 @@
 
 use std::io::{self, Write};
 
-use anstyle::{AnsiColor, Style as Paint};
+use anstyle::Style as Paint;
 use jiff::tz::TimeZone;
 
 use super::render::Render;
 use crate::model::{CopyEntry, Group, Totals, escape};
-use crate::report::style::{Header, Style};
+use crate::report::style::{FAINT, GAIN, Header, STRONG, Style};
 use crate::report::text;
 use crate::report::text::{as_of_in, counted, grouped};
 
 /// Hexadecimal digits of a digest that are shown: enough to distinguish groups
 /// and to find one again in the catalog.
 const SHORT_DIGEST: usize = 12;
-
-const GAIN: Paint = AnsiColor::Green.on_default().bold();
-const STRONG: Paint = Paint::new().bold();
-const FAINT: Paint = Paint::new().dimmed();
 
 /// The renderer of `--format table`.
 pub(crate) struct Table<W> {
@@ -79,7 +75,7 @@ impl<W: Write> Table<W> {
         };
         let painted: Vec<_> = shown
             .iter()
-            .map(|(paint, text)| self.painted(*paint, text))
+            .map(|(paint, text)| self.style.painted(*paint, text))
             .collect();
         painted.join("  ").trim_end().to_owned()
     }
@@ -87,7 +83,7 @@ impl<W: Write> Table<W> {
     fn copy(&mut self, copy: &CopyEntry) -> io::Result<()> {
         writeln!(self.out, "    {}", escape(&copy.path))?;
         if self.style.links {
-            let mark = self.painted(FAINT, "also at");
+            let mark = self.style.painted(FAINT, "also at");
             for link in &copy.links {
                 writeln!(self.out, "      {mark} {}", escape(link))?;
             }
@@ -100,7 +96,7 @@ impl<W: Write> Table<W> {
             writeln!(self.out, "no duplicates found")?;
         } else {
             let line = text::group_totals(totals, self.style.exact_bytes);
-            writeln!(self.out, "{}", self.painted(STRONG, &line))?;
+            writeln!(self.out, "{}", self.style.painted(STRONG, &line))?;
         }
         if self.shown < totals.groups {
             let (shown, all) = (grouped(self.shown), grouped(totals.groups));
@@ -110,14 +106,6 @@ impl<W: Write> Table<W> {
             writeln!(self.out, "{}", text::unchecked(totals.unchecked))?;
         }
         Ok(())
-    }
-
-    fn painted(&self, paint: Paint, text: &str) -> String {
-        if self.style.color {
-            format!("{paint}{text}{paint:#}")
-        } else {
-            text.to_owned()
-        }
     }
 }
 

@@ -23,7 +23,6 @@ use sha2::{Digest, Sha256};
 use crate::model::{Group, Totals};
 use crate::report::encode::rfc3339;
 use crate::report::groups::Render;
-use crate::report::groups::TotalsJson;
 use crate::report::style::Header;
 use crate::report::text::as_of_in;
 use data::{Packer, write_data};
@@ -138,7 +137,7 @@ impl<W: Write> Render for Html<W> {
 
     fn end(&mut self, totals: &Totals) -> io::Result<()> {
         self.close_block()?;
-        self.element("totals-data", &TotalsJson::new(totals))?;
+        self.element("totals-data", totals)?;
         self.out.write_all(b"</body>\n</html>\n")?;
         self.out.flush()
     }

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::answers::{RootState, RootStatus, Status, Unfinished, User};
-use crate::catalog::{ScanRow, VolumeRow};
-use crate::model::{Algorithm, Timestamp};
+use crate::catalog::VolumeRow;
+use crate::model::{Algorithm, Timestamp, Totals};
 use crate::report::{PathJson, rfc3339, write_value};
 
 #[derive(Serialize)]
@@ -127,23 +127,8 @@ impl<'a> ScanJson<'a> {
 #[derive(Serialize)]
 struct TotalsJson {
     as_of_scan: i64,
-    groups: u64,
-    copies: u64,
-    reclaimable: u64,
-    unchecked: u64,
-}
-
-impl TotalsJson {
-    fn new(scan: &ScanRow) -> Option<Self> {
-        let totals = scan.totals?;
-        Some(Self {
-            as_of_scan: scan.id.0,
-            groups: totals.groups,
-            copies: totals.copies,
-            reclaimable: totals.reclaimable,
-            unchecked: totals.unchecked,
-        })
-    }
+    #[serde(flatten)]
+    totals: Totals,
 }
 
 /// The whole status.
@@ -171,7 +156,12 @@ pub(crate) fn render(status: &Status) -> anyhow::Result<String> {
             .iter()
             .map(|scan| ScanJson::new(scan, status.now))
             .collect(),
-        totals: status.settled.as_ref().and_then(TotalsJson::new),
+        totals: status.settled.as_ref().and_then(|scan| {
+            Some(TotalsJson {
+                as_of_scan: scan.id.0,
+                totals: scan.totals?,
+            })
+        }),
         errors: status.dead_letters,
         corrupted: status.rotten,
     };
