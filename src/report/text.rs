@@ -89,6 +89,12 @@ pub(crate) fn comparison_word(group: &Group) -> &'static str {
     }
 }
 
+/// The first digits of a digest: enough to distinguish groups and to find one
+/// again in the catalog.
+pub(crate) fn short_digest(group: &Group) -> String {
+    group.digest.to_hex().chars().take(12).collect()
+}
+
 const BYTE_FOR_BYTE: &str = "byte-for-byte";
 
 /// `bytes` in tenths of a unit, rounded to the nearest.

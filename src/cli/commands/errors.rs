@@ -1,11 +1,11 @@
 //! `dupescan errors`: lists the paths that failed, by cause and one by one.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use anyhow::Context as _;
 use serde::Serialize;
 
-use crate::catalog::{CatalogError, FaultCause, FaultEntry, ReadOnly};
+use crate::catalog::{FaultCause, FaultEntry, ReadOnly};
 use crate::cli::args::ErrorsArgs;
 use crate::cli::session::Context;
 use crate::cli::terminal::{Exit, output};
@@ -25,11 +25,10 @@ pub(crate) fn run(context: &Context, args: &ErrorsArgs) -> anyhow::Result<Exit> 
         last: FaultId(0),
     };
     let mut out = output::stdout();
-    let written = match args.format.format() {
-        Format::Json => write_json(&mut out, &causes, list),
-        _ => write_table(&mut out, &causes, list, &context.command("retry")),
-    };
-    written?;
+    match args.format.format() {
+        Format::Json => write_json(&mut out, &causes, list)?,
+        _ => write_table(&mut out, &causes, list, &context.command("retry"))?,
+    }
     out.flush().context("cannot write to standard output")?;
     Ok(Exit::Done)
 }
@@ -42,16 +41,19 @@ struct DeadLetters {
 }
 
 impl DeadLetters {
-    /// The next page; empty at the end.
-    fn page(&mut self) -> Result<Vec<FaultEntry>, CatalogError> {
-        let limit = u32::try_from(self.left).unwrap_or(PAGE).min(PAGE);
-        let page = self.catalog.faults(self.last, limit);
-        let page = page.map_err(|error| error.at(self.catalog.path()))?;
-        self.left -= page.len() as u64;
-        if let Some(entry) = page.last() {
-            self.last = entry.id;
+    /// Hands each of them to `show`.
+    fn each(mut self, mut show: impl FnMut(&FaultEntry) -> io::Result<()>) -> anyhow::Result<()> {
+        while self.left > 0 {
+            let limit = u32::try_from(self.left).unwrap_or(PAGE).min(PAGE);
+            let page = self.catalog.faults(self.last, limit)?;
+            let Some(last) = page.last() else {
+                break;
+            };
+            self.left -= page.len() as u64;
+            self.last = last.id;
+            page.iter().try_for_each(&mut show)?;
         }
-        Ok(page)
+        Ok(())
     }
 }
 
@@ -62,7 +64,7 @@ fn total(causes: &[FaultCause]) -> u64 {
 fn write_table(
     out: &mut impl Write,
     causes: &[FaultCause],
-    mut list: DeadLetters,
+    list: DeadLetters,
     retry: &str,
 ) -> anyhow::Result<()> {
     let all = total(causes);
@@ -77,17 +79,11 @@ fn write_table(
     }
     writeln!(out)?;
     let mut shown = 0;
-    loop {
-        let page = list.page()?;
-        if page.is_empty() {
-            break;
-        }
-        for entry in &page {
-            shown += 1;
-            writeln!(out, "{:>6}  {}", entry.id, escape(&entry.path))?;
-            writeln!(out, "        {}: {}", entry.step, escape(&entry.message))?;
-        }
-    }
+    list.each(|entry| {
+        shown += 1;
+        writeln!(out, "{:>6}  {}", entry.id, escape(&entry.path))?;
+        writeln!(out, "        {}: {}", entry.step, escape(&entry.message))
+    })?;
     writeln!(out)?;
     if shown < all {
         writeln!(out, "showing {} of {}", grouped(shown), grouped(all))?;
@@ -145,7 +141,7 @@ impl<'a> EntryJson<'a> {
 fn write_json(
     out: &mut impl Write,
     causes: &[FaultCause],
-    mut list: DeadLetters,
+    list: DeadLetters,
 ) -> anyhow::Result<()> {
     let causes_json: Vec<_> = causes
         .iter()
@@ -160,17 +156,11 @@ fn write_json(
     write_value(out, &causes_json)?;
     write!(out, r#","errors":["#)?;
     let mut separator = "\n";
-    loop {
-        let page = list.page()?;
-        if page.is_empty() {
-            break;
-        }
-        for entry in &page {
-            out.write_all(separator.as_bytes())?;
-            write_value(out, &EntryJson::new(entry))?;
-            separator = ",\n";
-        }
-    }
+    list.each(|entry| {
+        out.write_all(separator.as_bytes())?;
+        separator = ",\n";
+        write_value(out, &EntryJson::new(entry))
+    })?;
     writeln!(out, "]}}")?;
     Ok(())
 }

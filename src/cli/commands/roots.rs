@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use crate::access::volume_row;
 use crate::answers::{resolve, root_named};
 use crate::catalog::{CatalogError, Exclusive, RootRow, VolumeRow};
 use crate::cli::args::{RootsArgs, RootsCommand};
@@ -75,11 +76,7 @@ fn volume_of(path: &Path) -> anyhow::Result<VolumeRow> {
                 Fault::from_io(Step::OpenFolder, &error).message
             ))
         })?;
-    Ok(VolumeRow {
-        identity: volume.identity,
-        fstype: volume.fstype.to_owned(),
-        stable_inodes: volume.stable_inodes,
-    })
+    Ok(volume_row(&volume))
 }
 
 /// A folder that contains nothing of the root is not where it moved to.

@@ -1,7 +1,6 @@
 //! Exit codes, and the one place that turns an error into a line on standard
 //! error and an exit code.
 
-use std::error::Error;
 use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -61,16 +60,9 @@ impl From<Exit> for ExitCode {
 
 /// A usage error that shows only while a command runs, for instance a path
 /// that does not exist. Ends with [`Exit::Usage`].
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 struct UsageError(String);
-
-impl fmt::Display for UsageError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl Error for UsageError {}
 
 /// An error that ends the program with [`Exit::Usage`] instead of
 /// [`Exit::Failed`].

@@ -21,10 +21,10 @@ pub(crate) fn stdout() -> Stdout {
 }
 
 /// Prints a whole result at once.
-pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+pub(crate) fn print(text: impl AsRef<[u8]>) -> anyhow::Result<()> {
     let mut stdout = stdout();
     stdout
-        .write_all(text.as_bytes())
+        .write_all(text.as_ref())
         .and_then(|()| stdout.flush())
         .context("cannot write to standard output")
 }

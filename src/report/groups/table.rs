@@ -15,10 +15,6 @@ use crate::report::style::{FAINT, GAIN, Header, STRONG, Style};
 use crate::report::text;
 use crate::report::text::{as_of_in, counted, grouped};
 
-/// Hexadecimal digits of a digest that are shown: enough to distinguish groups
-/// and to find one again in the catalog.
-const SHORT_DIGEST: usize = 12;
-
 /// The renderer of `--format table`.
 pub(crate) struct Table<W> {
     out: W,
@@ -49,12 +45,11 @@ impl<W: Write> Table<W> {
         let size = text::size(group.size, self.style.exact_bytes);
         let gain = text::reclaimable(group.reclaimable(), self.style.exact_bytes);
         let copies = counted(group.copies.len() as u64, "copy", "copies");
-        let digest = group.digest.to_hex();
         let fields = [
             (STRONG, format!("{:<22}", format!("{copies} of {size}"))),
             (GAIN, format!("{gain:<22}")),
             (Paint::new(), format!("{:<13}", text::comparison(group))),
-            (FAINT, digest.chars().take(SHORT_DIGEST).collect()),
+            (FAINT, text::short_digest(group)),
         ];
         let line = self.joined(&fields);
         writeln!(self.out, "{line}")

@@ -21,14 +21,11 @@ use serde::Serialize;
 
 use crate::model::{Group, escape, is_hazardous};
 use crate::report::encode::write_escaping;
-use crate::report::text::comparison;
+use crate::report::text::{comparison, short_digest};
 
 /// Folders that are remembered. Beyond that all are forgotten and named again
 /// as they turn up, so that memory does not grow with the report.
 const REMEMBERED: usize = 1 << 16;
-
-/// Hexadecimal digits of a digest that are kept, as in the table.
-const SHORT_DIGEST: usize = 12;
 
 const NANOS: i64 = 1_000_000_000;
 
@@ -74,7 +71,7 @@ impl Packer {
                 links.extend(self.place(link));
             }
         }
-        let digest: String = group.digest.to_hex().chars().take(SHORT_DIGEST).collect();
+        let digest = short_digest(group);
         let comparison = comparison(group);
         write!(out, "[{},\"{comparison}\",\"{digest}\"", group.size)?;
         let lists = [

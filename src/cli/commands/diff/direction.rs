@@ -51,7 +51,7 @@ impl Direction {
         let (status, reasons) = match verdict {
             DiffVerdict::Duplicate => return None,
             DiffVerdict::Only { .. } => {
-                let status = format!("only in {}", self.letters.ours);
+                let status = format!("only in {}", self.letters.0);
                 (status, &mut self.why_only)
             }
             DiffVerdict::Unchecked(_) => ("unchecked".to_owned(), &mut self.why_unchecked),
@@ -61,7 +61,7 @@ impl Direction {
             *reasons.entry(reason.clone()).or_default() += 1;
         }
         Some([
-            Cell::text(self.letters.ours.to_lowercase()),
+            Cell::text(self.letters.0.to_lowercase()),
             Cell::text(status),
             Cell::Size(file.state.size),
             Cell::FileTime(file.state.mtime_ns),
@@ -72,7 +72,7 @@ impl Direction {
 
     /// Every reason against wiping our place.
     pub(crate) fn objections(&self) -> Vec<String> {
-        let Letters { ours, theirs } = self.letters;
+        let Letters(ours, theirs) = self.letters;
         let diff = &self.diff;
         let words = |count| words(count, self.is_exact);
         let about_ours = diff.ours.objections.iter();
@@ -98,7 +98,7 @@ impl Direction {
     }
 
     pub(crate) fn sentences(&self) -> Vec<String> {
-        let Letters { ours, theirs } = self.letters;
+        let Letters(ours, theirs) = self.letters;
         let diff = &self.diff;
         let words = |count| words(count, self.is_exact);
         let mut lines = vec![

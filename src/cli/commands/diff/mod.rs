@@ -12,6 +12,7 @@ use crate::cli::session::{Context, Output, Writing, header};
 use crate::cli::terminal::Exit;
 use crate::report::{Column, rfc3339};
 use direction::Direction;
+use words::Letters;
 
 const COLUMNS: &[Column] = &[
     Column::hidden("side"),
@@ -36,9 +37,9 @@ pub(crate) fn run(context: &Context, args: &DiffArgs) -> anyhow::Result<Exit> {
             direction.write_rows(answer)?;
             anyhow::Ok(direction)
         };
-        let forward = compare(&a, &b, words::FORWARD, answer)?;
+        let forward = compare(&a, &b, Letters("A", "B"), answer)?;
         let backward = match args.both {
-            true => Some(compare(&b, &a, words::BACKWARD, answer)?),
+            true => Some(compare(&b, &a, Letters("B", "A"), answer)?),
             false => None,
         };
         let totals = DiffJson::new(&forward, backward.as_ref());

@@ -8,21 +8,9 @@ use crate::model::{AsOf, TOO_YOUNG, escape};
 use crate::report::files_and_bytes;
 use crate::report::text::{counted, timestamp};
 
-/// What the two places are called.
+/// What our place and the other one are called.
 #[derive(Clone, Copy)]
-pub(crate) struct Letters {
-    pub(crate) ours: &'static str,
-    pub(crate) theirs: &'static str,
-}
-
-pub(crate) const FORWARD: Letters = Letters {
-    ours: "A",
-    theirs: "B",
-};
-pub(crate) const BACKWARD: Letters = Letters {
-    ours: "B",
-    theirs: "A",
-};
+pub(crate) struct Letters(pub(crate) &'static str, pub(crate) &'static str);
 
 /// What is said of a file whose content no longer matches its digest.
 const CORRUPTED: &str = "corrupted (bit rot, see `dupescan audit`)";
@@ -31,7 +19,7 @@ impl Letters {
     /// Why a file is unchecked, or only in our place although it seems to have a
     /// copy.
     pub(crate) fn reason(self, verdict: &DiffVerdict) -> Option<String> {
-        let Self { ours, theirs } = self;
+        let Self(ours, theirs) = self;
         Some(match verdict {
             DiffVerdict::Duplicate | DiffVerdict::Only { is_alias: false } => return None,
             DiffVerdict::Only { is_alias: true } => {

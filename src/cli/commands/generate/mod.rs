@@ -3,7 +3,7 @@
 
 mod manual;
 
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
 use anyhow::Context;
@@ -19,18 +19,17 @@ pub(crate) fn completions(args: &CompletionsArgs) -> anyhow::Result<Exit> {
     // Into memory first: the generators panic when they cannot write.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), NAME, &mut script);
-    print(&script)
+    output::print(script)?;
+    Ok(Exit::Done)
 }
 
 /// Prints the manual page, or writes all of them into a folder.
 pub(crate) fn man(args: &ManArgs) -> anyhow::Result<Exit> {
     match &args.dir {
-        Some(dir) => write_pages(dir),
-        None => {
-            let page = manual::page(&documented())?;
-            print(&page)
-        }
+        Some(dir) => write_pages(dir)?,
+        None => output::print(manual::page(&documented())?)?,
     }
+    Ok(Exit::Done)
 }
 
 /// The commands as they are documented.
@@ -51,20 +50,10 @@ fn write_page(command: &clap::Command, dir: &Path) -> io::Result<()> {
         .try_for_each(|child| write_page(child, dir))
 }
 
-fn write_pages(dir: &Path) -> anyhow::Result<Exit> {
+fn write_pages(dir: &Path) -> anyhow::Result<()> {
     std::fs::create_dir_all(dir)
         .and_then(|()| write_page(&documented(), dir))
-        .with_context(|| format!("cannot write manual pages into {}", dir.display()))?;
-    Ok(Exit::Done)
-}
-
-fn print(text: &[u8]) -> anyhow::Result<Exit> {
-    let mut stdout = output::stdout();
-    stdout
-        .write_all(text)
-        .and_then(|()| stdout.flush())
-        .context("cannot write to standard output")?;
-    Ok(Exit::Done)
+        .with_context(|| format!("cannot write manual pages into {}", dir.display()))
 }
 
 #[cfg(test)]
@@ -90,7 +79,7 @@ mod tests {
     fn a_folder_gets_a_page_for_every_command() {
         let dir = tempfile::tempdir().unwrap();
         let pages = dir.path().join("man/man1");
-        assert_eq!(write_pages(&pages).unwrap(), Exit::Done);
+        write_pages(&pages).unwrap();
         assert!(pages.join("dupescan.1").exists());
         for command in Cli::command().get_subcommands() {
             let page = pages.join(format!("dupescan-{}.1", command.get_name()));

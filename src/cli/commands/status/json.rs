@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use crate::answers::{RootState, RootStatus, Status, Unfinished, User};
-use crate::catalog::VolumeRow;
 use crate::model::{Algorithm, Timestamp, Totals};
 use crate::report::{PathJson, rfc3339, write_value};
 
@@ -73,17 +72,6 @@ struct VolumeJson<'a> {
     last_seen: String,
 }
 
-impl<'a> VolumeJson<'a> {
-    fn new(volume: &'a VolumeRow, seen: Timestamp) -> Self {
-        Self {
-            identity: &volume.identity,
-            fstype: &volume.fstype,
-            stable_inodes: volume.stable_inodes,
-            last_seen: rfc3339(seen),
-        }
-    }
-}
-
 #[derive(Serialize)]
 struct ScanJson<'a> {
     scan: i64,
@@ -149,7 +137,12 @@ pub(crate) fn render(status: &Status) -> anyhow::Result<String> {
         volumes: status
             .volumes
             .iter()
-            .map(|(volume, seen)| VolumeJson::new(volume, *seen))
+            .map(|(volume, seen)| VolumeJson {
+                identity: &volume.identity,
+                fstype: &volume.fstype,
+                stable_inodes: volume.stable_inodes,
+                last_seen: rfc3339(*seen),
+            })
             .collect(),
         unfinished: status
             .unfinished

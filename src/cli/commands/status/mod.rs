@@ -14,7 +14,7 @@ pub(crate) fn run(context: &Context, args: &StatusArgs) -> anyhow::Result<Exit> 
     let status = Status::of(&context.catalog()?)?;
     let text = match args.format.format() {
         Format::Json => json::render(&status)?,
-        _ => table::render(&status, context, args.bytes),
+        _ => table::render(&status, context, args.bytes)?,
     };
     output::print(&text)?;
     Ok(Exit::Done)

@@ -1,7 +1,7 @@
 //! The status for people, readable at 80 columns. Paths are not shortened, so
 //! a root is a block of lines, not a table row.
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 use std::time::Duration;
 
 use crate::answers::{RootState, RootStatus, Status, User};
@@ -19,56 +19,47 @@ const VOLUMES: [(&str, Align); 4] = [
 ];
 
 /// The whole status.
-pub(crate) fn render(status: &Status, context: &Context, exact: bool) -> String {
+pub(crate) fn render(
+    status: &Status,
+    context: &Context,
+    exact: bool,
+) -> Result<String, fmt::Error> {
     let mut text = String::new();
-    push(
-        &mut text,
-        format_args!("Catalog {}", escape(&status.catalog)),
-    );
+    writeln!(text, "Catalog {}", escape(&status.catalog))?;
     let (bytes, algorithm) = (size(status.bytes, exact), status.algorithm);
-    push(&mut text, format_args!("    {bytes}, {algorithm} hashes\n"));
+    writeln!(text, "    {bytes}, {algorithm} hashes\n")?;
     if status.roots.is_empty() {
         let scan = context.command("scan PATH");
-        push(
-            &mut text,
-            format_args!("Nothing has been scanned yet: start with `{scan}`"),
-        );
-        return text;
+        writeln!(text, "Nothing has been scanned yet: start with `{scan}`")?;
+        return Ok(text);
     }
     for root in &status.roots {
-        push_root(&mut text, root, exact);
+        push_root(&mut text, root, exact)?;
     }
     text += &table(&VOLUMES, volume_rows(status), context.width());
     text.push('\n');
-    push_unfinished(&mut text, status, exact, &context.command("resume"));
-    push_totals(&mut text, status, exact);
-    push_failed(&mut text, status, &context.command("errors"));
+    push_unfinished(&mut text, status, exact, &context.command("resume"))?;
+    push_totals(&mut text, status, exact)?;
+    push_failed(&mut text, status, &context.command("errors"))?;
     if status.rotten > 0 {
         let files = counted(status.rotten, "file", "files");
         let audit = context.command("audit");
-        push(
-            &mut text,
-            format_args!("{files} corrupted (bit rot): see `{audit}`"),
-        );
+        writeln!(text, "{files} corrupted (bit rot): see `{audit}`")?;
     }
-    text
+    Ok(text)
 }
 
-fn push(text: &mut String, line: std::fmt::Arguments<'_>) {
-    writeln!(text, "{line}").expect("writing to a String cannot fail");
-}
-
-fn push_root(text: &mut String, status: &RootStatus, exact: bool) {
+fn push_root(text: &mut String, status: &RootStatus, exact: bool) -> fmt::Result {
     let root = &status.root;
     let mark = match &status.state {
         RootState::Offline(_) => "  OFFLINE",
         _ => "",
     };
-    push(text, format_args!("Root {}{mark}", escape(&root.path)));
+    writeln!(text, "Root {}{mark}", escape(&root.path))?;
     let files = counted(root.files, "file", "files");
     let folders = counted(root.folders, "folder", "folders");
     let bytes = size(root.bytes, exact);
-    push(text, format_args!("    {files}, {bytes}, in {folders}"));
+    writeln!(text, "    {files}, {bytes}, in {folders}")?;
     let last = match &status.last_complete {
         Some(scan) => format!(
             "last complete scan: {} (scan {})",
@@ -77,11 +68,11 @@ fn push_root(text: &mut String, status: &RootStatus, exact: bool) {
         ),
         None => "never fully scanned".to_owned(),
     };
-    push(text, format_args!("    {last}"));
+    writeln!(text, "    {last}")?;
     if let RootState::Offline(reason) = &status.state {
-        push(text, format_args!("    offline: {}", escape(reason)));
+        writeln!(text, "    offline: {}", escape(reason))?;
     }
-    text.push('\n');
+    writeln!(text)
 }
 
 fn volume_rows(status: &Status) -> Vec<Vec<String>> {
@@ -103,23 +94,23 @@ fn volume_rows(status: &Status) -> Vec<Vec<String>> {
         .collect()
 }
 
-fn push_unfinished(text: &mut String, status: &Status, exact: bool, resume: &str) {
+fn push_unfinished(text: &mut String, status: &Status, exact: bool, resume: &str) -> fmt::Result {
     if status.unfinished.is_empty() {
-        return;
+        return Ok(());
     }
     for unfinished in &status.unfinished {
         let (scan, path) = (&unfinished.scan, escape(&unfinished.path));
-        push(text, format_args!("Unfinished scan {} of {path}", scan.id));
+        writeln!(text, "Unfinished scan {} of {path}", scan.id)?;
         let (state, stage) = (state(scan, &status.user), activity(scan.stage));
         let share = unfinished.share.as_ref();
         let share = share.map_or_else(String::new, |found| self::share(found, exact));
-        push(text, format_args!("    {state} while {stage}{share}"));
+        writeln!(text, "    {state} while {stage}{share}")?;
         let age = age(unfinished.age(status.now));
-        push(text, format_args!("    last progress {age} ago"));
+        writeln!(text, "    last progress {age} ago")?;
     }
     match &status.user {
-        User::Process(process) => push(text, format_args!("    in use by {process}\n")),
-        User::Nobody | User::Unknown => push(text, format_args!("    resume with `{resume}`\n")),
+        User::Process(process) => writeln!(text, "    in use by {process}\n"),
+        User::Nobody | User::Unknown => writeln!(text, "    resume with `{resume}`\n"),
     }
 }
 
@@ -165,27 +156,27 @@ fn age(seconds: u64) -> String {
     duration(Duration::from_secs(seconds))
 }
 
-fn push_totals(text: &mut String, status: &Status, exact: bool) {
+fn push_totals(text: &mut String, status: &Status, exact: bool) -> fmt::Result {
     if let Some((scan, totals)) = status.settled.as_ref().and_then(|s| Some((s, s.totals?))) {
-        push(
+        writeln!(
             text,
-            format_args!("As of scan {}: {}", scan.id, group_totals(&totals, exact)),
-        );
+            "As of scan {}: {}",
+            scan.id,
+            group_totals(&totals, exact)
+        )?;
         if totals.unchecked > 0 {
-            push(text, format_args!("{}", unchecked(totals.unchecked)));
+            writeln!(text, "{}", unchecked(totals.unchecked))?;
         }
     }
+    Ok(())
 }
 
-fn push_failed(text: &mut String, status: &Status, errors: &str) {
+fn push_failed(text: &mut String, status: &Status, errors: &str) -> fmt::Result {
     match status.dead_letters {
-        0 => push(text, format_args!("No errors")),
+        0 => writeln!(text, "No errors"),
         many => {
             let paths = counted(many, "path", "paths");
-            push(
-                text,
-                format_args!("{paths} failed; list them with `{errors}`"),
-            );
+            writeln!(text, "{paths} failed; list them with `{errors}`")
         }
     }
 }
