@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! cli ──► scan, answers ──► access ──► catalog, platform, hash ──► model
-//!  ├────► report ────────► folders ──────────────────────────────► model
+//!  ├────► report, answers ──► folders ───────────────────────────► model
 //!  └────► settings ──────────────────────────────────────────────► model
 //!         scan ──► pool, which uses nothing
 //! ```

@@ -22,7 +22,7 @@ pub(crate) struct Status {
     pub(crate) settled: Option<ScanRow>,
     pub(crate) dead_letters: u64,
     /// Files that an audit found corrupted.
-    pub(crate) rotten: u64,
+    pub(crate) corrupted: u64,
     pub(crate) user: User,
 }
 
@@ -107,7 +107,7 @@ impl Status {
             volumes: catalog.volumes()?,
             settled: catalog.last_settled_scan()?,
             dead_letters: catalog.fault_count()?,
-            rotten: catalog.corrupted()?.len() as u64,
+            corrupted: catalog.corrupted()?.len() as u64,
             user: User::of(catalog),
             roots: root_states(catalog, roots)?,
         })

@@ -112,7 +112,7 @@ impl Finder {
             }),
             Sought::File(path, size) => match Asked::open(path, *size, self.algorithm) {
                 Ok(mut asked) => self.by_content(&mut asked),
-                Err(error) => Ok(failed(error)),
+                Err(error) => Ok(failed(&error)),
             },
         }
     }
@@ -152,7 +152,7 @@ impl Finder {
                     });
                 }
                 Ok(false) => {}
-                Err(ReadFailure::Asked(error)) => return Ok(failed(error)),
+                Err(ReadFailure::Asked(error)) => return Ok(failed(&error)),
                 Err(ReadFailure::Known(now)) => found.files.push(FoundFile {
                     known,
                     now,
@@ -226,7 +226,7 @@ impl Finder {
 }
 
 /// No answer about a file, and why.
-fn failed(why: impl ToString) -> Found {
+fn failed(why: &impl ToString) -> Found {
     Found {
         failure: Some(why.to_string()),
         ..Found::default()

@@ -1,7 +1,7 @@
 //! Options shared by the commands that query the catalog: which files, and the
 //! output.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
 
@@ -38,11 +38,14 @@ impl FilterArgs {
     /// The filter, checked where clap cannot.
     pub(crate) fn filter(&self) -> anyhow::Result<FileFilter> {
         self.check()?;
+        let globs = excluded(&self.exclude)?;
+        let exclude = (!globs.is_empty()).then_some(globs);
         Ok(FileFilter {
             min_size: self.min_size,
             max_size: self.max_size,
             extensions: self.ext.clone(),
-            exclude: exclusion(&self.exclude)?,
+            exclude: exclude
+                .map(|globs| Box::new(move |path: &Path| globs.matches_file(path)) as _),
         })
     }
 
@@ -66,15 +69,6 @@ fn extension(text: &str) -> Result<String, String> {
         return Err("expected an extension such as jpg or .jpg".to_owned());
     }
     Ok(name.to_owned())
-}
-
-/// What `--exclude` skips; `None` for nothing.
-fn exclusion(globs: &[String]) -> anyhow::Result<Option<crate::catalog::Exclusion>> {
-    let globs = excluded(globs)?;
-    Ok(match globs.is_empty() {
-        true => None,
-        false => Some(Box::new(move |path| globs.matches_file(path))),
-    })
 }
 
 /// The globs of `--exclude`.

@@ -14,7 +14,7 @@ pub(crate) fn run(context: &Context, args: &BackupArgs) -> anyhow::Result<Exit> 
         Err(error) => return Err(error.into()),
     }
     let size = std::fs::metadata(&args.file).map_or(0, |file| file.len());
-    output::print(&format!(
+    output::print(format!(
         "backed up the catalog to {} ({})\n",
         escape(&args.file),
         human_size(size)

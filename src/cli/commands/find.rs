@@ -47,7 +47,7 @@ pub(crate) fn run(context: &Context, args: &FindArgs) -> anyhow::Result<Exit> {
             exit = exit.or(end_of(one, &found));
             write(answer, one, &found)?;
         }
-        let left = answer.end(&totals, &totals.sentences())?;
+        let left = answer.end(&totals, &[totals.sentence()])?;
         Ok((left, exit))
     })
 }
@@ -175,11 +175,11 @@ impl Totals {
         }
     }
 
-    fn sentences(&self) -> [String; 1] {
-        [format!(
+    fn sentence(&self) -> String {
+        format!(
             "{} found, {} not found, {} unchecked",
             self.found, self.not_found, self.unchecked
-        )]
+        )
     }
 }
 

@@ -11,7 +11,7 @@ pub(crate) fn run(context: &Context, args: &PurgeArgs) -> anyhow::Result<Exit> {
         output::print("nothing to purge\n")?;
         return Ok(Exit::Done);
     }
-    output::print(&format!(
+    output::print(format!(
         "purged {} and {}; the catalog is {} smaller\n",
         counted(purged.files, "deleted file", "deleted files"),
         counted(purged.folders, "deleted folder", "deleted folders"),

@@ -39,7 +39,7 @@ fn list(context: &Context) -> anyhow::Result<()> {
             human_size(root.bytes),
         ]
     });
-    output::print(&table(&COLUMNS, rows, context.width()))
+    output::print(table(&COLUMNS, rows, context.width()))
 }
 
 fn move_root(context: &Context, old: &Path, new: &Path) -> anyhow::Result<()> {
@@ -57,7 +57,7 @@ fn move_root(context: &Context, old: &Path, new: &Path) -> anyhow::Result<()> {
             CatalogError::Overlap { .. } => exit::usage(error),
             other => other.into(),
         })?;
-    output::print(&format!(
+    output::print(format!(
         "moved root {} to {}\n",
         escape(&root.path),
         escape(&moved.path)

@@ -11,12 +11,12 @@ mod view;
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::cli::terminal::Repeating;
 use crate::model::escape;
 use crate::pool::Shutdown;
 use crate::report::text::{counted, human_size, timestamp};
@@ -86,64 +86,32 @@ pub(crate) struct Display {
     pub(crate) quiet: bool,
 }
 
-/// Shows progress until it is dropped.
-pub(crate) struct Progress {
-    stop: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Progress {
-    /// Starts showing progress, if it is shown at all.
-    pub(crate) fn start(display: &Display, metrics: &Arc<Metrics>, shutdown: &Shutdown) -> Self {
-        let mut watch = Watch::new(Arc::clone(metrics), shutdown.clone());
-        let interval = display.interval;
-        match display.shown {
-            Shown::Nothing => Self {
-                stop: None,
-                thread: None,
-            },
-            Shown::Bar => {
-                let mut bar = Bar::new(&display.bars, display.color);
-                Self::every(FRAME, move |end| match end {
-                    false => bar.draw(&watch.look()),
-                    true => bar.0.finish_and_clear(),
-                })
+/// Shows progress until the result is dropped, if it is shown at all.
+pub(crate) fn start(
+    display: &Display,
+    metrics: &Arc<Metrics>,
+    shutdown: &Shutdown,
+) -> Option<Repeating> {
+    let mut watch = Watch::new(Arc::clone(metrics), shutdown.clone());
+    let mut interval = display.interval;
+    let show: Box<dyn FnMut(bool) + Send> = match display.shown {
+        Shown::Nothing => return None,
+        Shown::Bar => {
+            interval = FRAME;
+            let mut bar = Bar::new(&display.bars, display.color);
+            Box::new(move |end| match end {
+                false => bar.draw(&watch.look()),
+                true => bar.0.finish_and_clear(),
+            })
+        }
+        Shown::Plain => Box::new(move |end| {
+            if !end {
+                print(&plain::line(&watch.look()));
             }
-            Shown::Plain => Self::every(interval, move |end| {
-                if !end {
-                    print(&plain::line(&watch.look()));
-                }
-            }),
-            Shown::Json => Self::every(interval, move |end| {
-                print(&json::progress(&watch.look(), end));
-            }),
-        }
-    }
-
-    /// Calls `show` with `false` every interval and with `true` at the end.
-    fn every(interval: Duration, mut show: impl FnMut(bool) + Send + 'static) -> Self {
-        let (stop, stopped) = channel();
-        let thread = std::thread::spawn(move || {
-            while stopped.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
-                show(false);
-            }
-            show(true);
-        });
-        Self {
-            stop: Some(stop),
-            thread: Some(thread),
-        }
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        self.stop.take();
-        if let Some(thread) = self.thread.take() {
-            // A display that panicked has nothing more to show.
-            thread.join().ok();
-        }
-    }
+        }),
+        Shown::Json => Box::new(move |end| print(&json::progress(&watch.look(), end))),
+    };
+    Repeating::start("dupescan-progress", interval, show).ok()
 }
 
 /// The lines on a terminal. The bar and the colour.

@@ -53,9 +53,7 @@ impl Context {
             config,
         }
     }
-}
 
-impl Context {
     /// A style for standard output: escaped, coloured and as wide as that is.
     pub(crate) fn on_stdout(&self, style: Style) -> Style {
         Style {

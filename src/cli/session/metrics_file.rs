@@ -5,85 +5,50 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
 
 use anyhow::Context as _;
 
-use crate::cli::terminal::{atomic_file, exit};
+use crate::cli::terminal::{Repeating, atomic_file, exit};
 use crate::report::run::prometheus;
 use crate::scan::Metrics;
 use crate::settings::MetricsConfig;
 
-/// Writes until it is dropped, and once more then.
-#[derive(Debug)]
-pub(crate) struct MetricsFile {
-    stop: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl MetricsFile {
-    /// Starts writing if a file is configured. One that cannot be written is a
-    /// usage error.
-    pub(crate) fn start(
-        config: &MetricsConfig,
-        catalog: &Path,
-        metrics: &Arc<Metrics>,
-    ) -> anyhow::Result<Self> {
-        let Some(path) = config.file.clone() else {
-            return Ok(Self {
-                stop: None,
-                thread: None,
-            });
-        };
-        if atomic_file::belongs_to(catalog, &path) {
-            return Err(exit::usage(format_args!(
-                "the metrics file {} belongs to the catalog: choose another file",
-                path.display()
-            )));
-        }
-        write(&path, &prometheus::render(&metrics.snapshot(), true)).map_err(|error| {
-            exit::usage(format_args!(
-                "cannot write the metrics file {}: {error}",
-                path.display()
-            ))
-        })?;
-        let (metrics, interval) = (Arc::clone(metrics), config.interval);
-        let (stop, stopped) = channel();
-        let thread = std::thread::Builder::new()
-            .name("dupescan-metrics".to_owned())
-            .spawn(move || {
-                let mut file = Output::new(path);
-                while stopped.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
-                    file.update(&metrics, true);
-                }
-                file.update(&metrics, false);
-            })
-            .context("cannot start the metrics thread")?;
-        Ok(Self {
-            stop: Some(stop),
-            thread: Some(thread),
-        })
+/// Writes until the result is dropped, and once more then, if a file is
+/// configured. One that cannot be written is a usage error.
+pub(crate) fn start(
+    config: &MetricsConfig,
+    catalog: &Path,
+    metrics: &Arc<Metrics>,
+) -> anyhow::Result<Option<Repeating>> {
+    let Some(path) = config.file.clone() else {
+        return Ok(None);
+    };
+    if atomic_file::belongs_to(catalog, &path) {
+        return Err(exit::usage(format_args!(
+            "the metrics file {} belongs to the catalog: choose another file",
+            path.display()
+        )));
     }
-}
-
-impl Drop for MetricsFile {
-    fn drop(&mut self) {
-        self.stop.take();
-        if let Some(thread) = self.thread.take() {
-            // Metrics that cannot be written are no reason to fail a scan.
-            thread.join().ok();
-        }
-    }
+    write(&path, &prometheus::render(&metrics.snapshot(), true)).map_err(|error| {
+        exit::usage(format_args!(
+            "cannot write the metrics file {}: {error}",
+            path.display()
+        ))
+    })?;
+    let metrics = Arc::clone(metrics);
+    let mut file = Target::new(path);
+    let update = move |end: bool| file.update(&metrics, !end);
+    let writing = Repeating::start("dupescan-metrics", config.interval, update);
+    Ok(Some(writing.context("cannot start the metrics thread")?))
 }
 
 /// The file, and whether writing it failed last time.
-struct Output {
+struct Target {
     path: PathBuf,
     is_failing: bool,
 }
 
-impl Output {
+impl Target {
     fn new(path: PathBuf) -> Self {
         Self {
             path,
@@ -144,8 +109,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("dupescan.prom");
         let metrics = Arc::new(Metrics::new());
-        let writing =
-            MetricsFile::start(&config(path.clone()), Path::new(CATALOG), &metrics).unwrap();
+        let writing = start(&config(path.clone()), Path::new(CATALOG), &metrics).unwrap();
         let has = |line: &str| fs::read_to_string(&path).unwrap().contains(line);
         assert!(has("dupescan_running 1\n") && has("dupescan_files_seen_total 0\n"));
         metrics.files_seen.add(3);
@@ -163,8 +127,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let metrics = Arc::new(Metrics::new());
         for path in [folder.path().join("no/such/file"), folder.path().to_owned()] {
-            let error = MetricsFile::start(&config(path.clone()), Path::new(CATALOG), &metrics)
-                .unwrap_err();
+            let error = start(&config(path.clone()), Path::new(CATALOG), &metrics).unwrap_err();
             let text = error.to_string();
             let start = format!("cannot write the metrics file {}: ", path.display());
             assert!(text.starts_with(&start) && !text.contains('\n'), "{text}");
@@ -177,8 +140,7 @@ mod tests {
             file: None,
             interval: Duration::from_secs(10),
         };
-        let none =
-            MetricsFile::start(&config, Path::new(CATALOG), &Arc::new(Metrics::new())).unwrap();
-        assert!(none.thread.is_none());
+        let none = start(&config, Path::new(CATALOG), &Arc::new(Metrics::new())).unwrap();
+        assert!(none.is_none());
     }
 }

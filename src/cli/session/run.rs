@@ -5,12 +5,11 @@ use std::io::Write;
 use std::sync::Arc;
 
 use super::context::Context;
-use super::metrics_file::MetricsFile;
+use super::metrics_file;
 use super::signals;
 use crate::catalog::{CatalogError, Exclusive, ReadOnly};
 use crate::cli::progress;
-use crate::cli::progress::Progress;
-use crate::cli::terminal::{Exit, exit, output};
+use crate::cli::terminal::{Exit, Repeating, exit, output};
 use crate::model::{GROUPS_FOR_FOLDERS, Outcome, Summary};
 use crate::pool::Shutdown;
 use crate::report::run::stats;
@@ -24,7 +23,7 @@ pub(crate) struct Session<'a> {
     context: &'a Context,
     /// Of all runs of the command.
     controls: Controls,
-    _metrics_file: MetricsFile,
+    _metrics_file: Option<Repeating>,
     stats: Option<Format>,
 }
 
@@ -36,7 +35,7 @@ impl<'a> Session<'a> {
             shutdown: Shutdown::token(),
             metrics: Arc::new(Metrics::new()),
         };
-        let metrics_file = MetricsFile::start(
+        let metrics_file = metrics_file::start(
             &context.config.metrics,
             &context.config.db,
             &controls.metrics,
@@ -68,7 +67,7 @@ impl<'a> Session<'a> {
             skipped => {
                 let exit = self.scan(catalog, plan)?;
                 let skipped = text::counted(skipped as u64, "root", "roots");
-                output::print(&format!("{skipped} offline and not scanned (see above)\n"))?;
+                output::print(format!("{skipped} offline and not scanned (see above)\n"))?;
                 Ok(exit.or(Exit::Failed))
             }
         }
@@ -112,11 +111,11 @@ impl<'a> Session<'a> {
         work(&self.controls)
     }
 
-    fn progress(&self) -> Progress {
+    fn progress(&self) -> Option<Repeating> {
         let Controls {
             metrics, shutdown, ..
         } = &self.controls;
-        Progress::start(&self.context.progress, metrics, shutdown)
+        progress::start(&self.context.progress, metrics, shutdown)
     }
 
     /// Runs one plan after the other until one is interrupted; the worst result

@@ -3,5 +3,7 @@
 pub(crate) mod atomic_file;
 pub(crate) mod exit;
 pub(crate) mod output;
+mod repeating;
 
 pub use exit::Exit;
+pub(crate) use repeating::Repeating;

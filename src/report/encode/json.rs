@@ -10,6 +10,7 @@ use serde_json::ser::{CompactFormatter, Formatter};
 
 use super::values::{base64, rfc3339};
 use crate::model::{AsOf, is_hazardous};
+use crate::report::style::Header;
 
 /// Writes one value on one line, without a newline.
 pub(crate) fn write_value<W: Write>(out: &mut W, value: &impl Serialize) -> io::Result<()> {
@@ -46,6 +47,30 @@ impl Formatter for Disarming {
         }
         CompactFormatter.write_string_fragment(out, rest)
     }
+}
+
+/// Version of the documents; raised when a field changes its meaning.
+pub(crate) const SCHEMA: u32 = 1;
+
+/// Writes what comes before the entries of a list, which are a line each.
+pub(crate) fn begin_list<W: Write>(out: &mut W, header: &Header, list: &str) -> io::Result<()> {
+    write!(out, r#"{{"schema":{SCHEMA},"generated_at":"#)?;
+    write_value(out, &rfc3339(header.generated_at))?;
+    out.write_all(br#","as_of":"#)?;
+    write_value(out, &header.as_of.map(AsOfJson::new))?;
+    write!(out, r#","{list}":["#)
+}
+
+/// Writes what comes after the entries of a list.
+pub(crate) fn end_list<W: Write>(
+    out: &mut W,
+    is_empty: bool,
+    totals: &impl Serialize,
+) -> io::Result<()> {
+    let close = if is_empty { "]" } else { "\n]" };
+    write!(out, r#"{close},"totals":"#)?;
+    write_value(out, totals)?;
+    out.write_all(b"}\n")
 }
 
 /// Which scan an answer reflects.

@@ -6,8 +6,7 @@ use std::path::Path;
 
 use super::answer::{FolderReport, per_mille};
 use crate::folders::{FolderAnswer, Identical, Similar};
-use crate::report::encode::rfc3339_nanos;
-use crate::report::encode::{exact_bytes, io_error, path_cell};
+use crate::report::encode::{exact_bytes, io_error, path_cell, rfc3339_nanos};
 use crate::report::style::Style;
 
 const GROUP_COLUMNS: [&str; 9] = [

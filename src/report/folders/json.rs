@@ -11,11 +11,7 @@ use crate::folders::{
     ChangedFile, Differences, FolderAnswer, FolderGroup, FolderPair, FolderScope, Measure,
     NamedFile, Side, Similar, UncheckedFolders, Unknown,
 };
-use crate::report::encode::{AsOfJson, PathJson, write_value};
-use crate::report::encode::{rfc3339, rfc3339_nanos};
-
-/// Version of the document; raised when a field changes its meaning.
-const SCHEMA: u32 = 1;
+use crate::report::encode::{AsOfJson, PathJson, SCHEMA, rfc3339, rfc3339_nanos, write_value};
 
 pub(crate) fn write<W: Write>(report: &FolderReport, out: W) -> io::Result<()> {
     let mut out = BufWriter::new(out);

@@ -15,12 +15,9 @@ use serde::Serialize;
 
 use super::render::Render;
 use crate::model::{Algorithm, CopyEntry, Group, Totals};
-use crate::report::encode::{AsOfJson, PathJson, rfc3339, rfc3339_nanos, write_value};
+use crate::report::encode::{PathJson, begin_list, end_list, rfc3339_nanos, write_value};
 use crate::report::style::Header;
 use crate::report::text::comparison_word;
-
-/// Version of the document; raised when a field changes its meaning.
-const SCHEMA: u32 = 1;
 
 /// The renderer of `--format json`.
 pub(crate) struct Json<W> {
@@ -36,11 +33,7 @@ impl<W: Write> Json<W> {
 
 impl<W: Write> Render for Json<W> {
     fn begin(&mut self, header: &Header) -> io::Result<()> {
-        write!(self.out, r#"{{"schema":{SCHEMA},"generated_at":"#)?;
-        write_value(&mut self.out, &rfc3339(header.generated_at))?;
-        self.out.write_all(br#","as_of":"#)?;
-        write_value(&mut self.out, &header.as_of.map(AsOfJson::new))?;
-        self.out.write_all(br#","groups":["#)
+        begin_list(&mut self.out, header, "groups")
     }
 
     fn group(&mut self, group: &Group) -> io::Result<()> {
@@ -51,11 +44,7 @@ impl<W: Write> Render for Json<W> {
     }
 
     fn end(&mut self, totals: &Totals) -> io::Result<()> {
-        let close: &[u8] = if self.any { b"\n]" } else { b"]" };
-        self.out.write_all(close)?;
-        self.out.write_all(br#","totals":"#)?;
-        write_value(&mut self.out, totals)?;
-        self.out.write_all(b"}\n")?;
+        end_list(&mut self.out, !self.any, totals)?;
         self.out.flush()
     }
 }

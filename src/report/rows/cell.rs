@@ -6,8 +6,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::model::{Digest, Timestamp, escape};
-use crate::report::encode::neutral;
-use crate::report::encode::{rfc3339, rfc3339_nanos};
+use crate::report::encode::{neutral, rfc3339, rfc3339_nanos};
 use crate::report::style::Style;
 use crate::report::text;
 use crate::report::text::{grouped, human_size, shorten_middle};

@@ -156,7 +156,7 @@ pub(crate) fn render(status: &Status) -> anyhow::Result<String> {
             })
         }),
         errors: status.dead_letters,
-        corrupted: status.rotten,
+        corrupted: status.corrupted,
     };
     let mut text = Vec::new();
     write_value(&mut text, &document)?;

@@ -41,8 +41,8 @@ pub(crate) fn render(
     push_unfinished(&mut text, status, exact, &context.command("resume"))?;
     push_totals(&mut text, status, exact)?;
     push_failed(&mut text, status, &context.command("errors"))?;
-    if status.rotten > 0 {
-        let files = counted(status.rotten, "file", "files");
+    if status.corrupted > 0 {
+        let files = counted(status.corrupted, "file", "files");
         let audit = context.command("audit");
         writeln!(text, "{files} corrupted (bit rot): see `{audit}`")?;
     }

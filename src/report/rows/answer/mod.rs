@@ -14,7 +14,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::model::escape;
 use crate::report::encode::{
-    AsOfJson, base64, exact_bytes, io_error, path_cell, rfc3339, write_value,
+    base64, begin_list, end_list, exact_bytes, io_error, path_cell, write_value,
 };
 use crate::report::format::Format;
 use crate::report::rows::cell::{Cell, Column};
@@ -78,13 +78,7 @@ impl<'a, W: Write> Answer<'a, W> {
     /// Writes what comes before the first row.
     pub fn begin(&mut self) -> io::Result<()> {
         match self.layout.format {
-            Format::Json => {
-                self.out.write_all(br#"{"schema":1,"generated_at":"#)?;
-                write_value(&mut self.out, &rfc3339(self.header.generated_at))?;
-                self.out.write_all(br#","as_of":"#)?;
-                write_value(&mut self.out, &self.header.as_of.map(AsOfJson::new))?;
-                write!(self.out, r#","{}":["#, self.list)
-            }
+            Format::Json => begin_list(&mut self.out, self.header, self.list),
             Format::Csv => {
                 let mut names = Vec::new();
                 for column in self.columns {
@@ -175,11 +169,7 @@ impl<'a, W: Write> Answer<'a, W> {
                 sentences.clear();
             }
             Format::Json => {
-                let close: &[u8] = if self.rows > 0 { b"\n]" } else { b"]" };
-                self.out.write_all(close)?;
-                self.out.write_all(br#","totals":"#)?;
-                write_value(&mut self.out, totals)?;
-                self.out.write_all(b"}\n")?;
+                end_list(&mut self.out, self.rows == 0, totals)?;
                 sentences.clear();
             }
             _ => {}
