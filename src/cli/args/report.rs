@@ -92,7 +92,7 @@ impl ReportArgs {
                 self.format.format()
             )));
         }
-        Ok(())
+        self.filter.check()
     }
 }
 
