@@ -200,7 +200,7 @@ impl Totals {
         }
         if self.unreadable_files > 0 {
             lines.push(format!(
-                "{} failed; list them with `{}`",
+                "{} failed; see `{}`",
                 files(self.unreadable_files),
                 context.command("errors")
             ));

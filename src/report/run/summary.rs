@@ -207,7 +207,7 @@ pub(crate) fn write_faults(
     if findings.faults > 0 {
         writeln!(
             out,
-            "{} failed; list them with: {}",
+            "{} failed; see: {}",
             counted(findings.faults, "path", "paths"),
             (style.command)("errors")
         )?;
@@ -237,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_share_is_of_what_the_duplicates_lie_in() {
+    fn the_share_is_of_what_was_scanned_or_of_the_whole_catalog() {
         let setting = Setting {
             bytes: 200 << 30,
             has_whole_folders: false,

@@ -106,7 +106,7 @@ fn a_file_that_became_unreadable_is_told_every_time() {
         let Some(run) = env.run_unprivileged(line) else {
             skip!("cannot give up the right to read everything");
         };
-        run.code(1).says("1 file failed; list them with");
+        run.code(1).says("1 file failed; see `");
     }
     env.chmod("tree/sub", 0o755);
 }

@@ -176,7 +176,7 @@ fn push_failed(text: &mut String, status: &Status, errors: &str) -> fmt::Result 
         0 => writeln!(text, "No errors"),
         many => {
             let paths = counted(many, "path", "paths");
-            writeln!(text, "{paths} failed; list them with `{errors}`")
+            writeln!(text, "{paths} failed; see `{errors}`")
         }
     }
 }
