@@ -256,7 +256,7 @@ pub struct Timing {
     pub stages: Vec<(Stage, Duration)>,
     /// Queries over the whole catalog, between and in stages.
     pub queries: Duration,
-    /// The writer at work, beside everything else.
+    /// Time the writer was working, in parallel with everything else.
     pub writer: Duration,
 }
 

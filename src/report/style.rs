@@ -1,4 +1,5 @@
-//! What every answer is told: when and as of what, and how it should look.
+//! What every answer needs: when it was made, as of which scan, and how it
+//! should look.
 
 use anstyle::{AnsiColor, Style as Paint};
 

@@ -275,7 +275,7 @@ fn a_whole_file_is_read() {
 }
 
 #[test]
-fn a_flag_can_switch_off_and_empty_what_lies_below() {
+fn a_flag_can_switch_off_and_empty_what_is_below() {
     let config = sources()
         .file("nice = true\nexclude = [\"a\"]\nbwlimit = \"1M\"")
         .flag(Key::Nice, "false")

@@ -12,7 +12,7 @@ from lib import Figure
 ROWS = {
     1: ("SIGINT, SIGTERM", "interface::exit_codes::an_interrupted_scan_is_130_and_says_how_to_resume", "faults::during_scan::a_huge_sparse_file_can_be_interrupted", "step signals"),
     2: ("a second Ctrl-C", "interface::exit_codes::a_second_interrupt_leaves_at_once"),
-    3: ("SIGKILL during a scan", "scan::resume::killed_scans_give_the_same_answer_1", "scan::resume::killed_scans_give_the_same_answer_2", "scan::resume::killed_scans_give_the_same_answer_3", "scan::resume::interrupted_scans_give_the_same_answer", "scan::large_files::a_large_file_is_gone_on_with_from_where_it_was", "scan::resume::every_stage_can_be_stopped", "step kill", "step reread"),
+    3: ("SIGKILL during a scan", "scan::resume::killed_scans_give_the_same_answer_1", "scan::resume::killed_scans_give_the_same_answer_2", "scan::resume::killed_scans_give_the_same_answer_3", "scan::resume::interrupted_scans_give_the_same_answer", "scan::large_files::a_large_file_is_resumed_from_where_it_was", "scan::resume::every_stage_can_be_stopped", "step kill", "step reread"),
     4: ("power loss", "catalog::store::exclusive::tests::a_new_catalog_does_not_depend_on_its_wal", "step power"),
     5: ("the catalog's disk is full", "faults::during_scan::a_full_disk_under_the_catalog_stops_cleanly_and_is_resumed"),
     6: ("read-only catalog or folder", "faults::during_scan::a_read_only_catalog_answers_but_is_not_scanned_into", "faults::during_scan::a_catalog_in_a_folder_without_write_permission_answers_but_is_not_scanned_into"),
@@ -46,7 +46,7 @@ ROWS = {
     34: ("inode reuse", "scan::rescan::an_inode_given_to_a_new_file_inherits_no_digest"),
     35: ("64 file descriptors, little memory", "faults::during_scan::few_file_descriptors_are_enough", "faults::during_scan::little_memory_is_one_sentence_never_an_abort", "step limits"),
     36: ("standard output closed", "interface::exit_codes::a_reader_who_leaves_is_no_failure", "interface::exit_codes::closed_streams_are_survived", "scan::options::colour_is_used_only_when_asked_for_or_on_a_terminal"),
-    37: ("catalog inside the tree", "scan::command::the_catalog_inside_the_tree_is_left_out"),
+    37: ("catalog inside the tree", "scan::command::the_catalog_inside_the_tree_is_skipped"),
     38: ("a worker panics", "faults::during_scan::a_panic_in_a_worker_is_a_dead_letter_and_the_scan_continues", "pool::tests::a_panic_fails_its_item_and_renews_the_worker"),
     39: ("bad option, file or path", "interface::exit_codes::wrong_usage_is_2", "interface::config::a_bad_value_is_one_line_naming_value_origin_and_what_is_allowed", "interface::exit_codes::a_root_that_is_not_there_or_no_folder_is_2"),
 }

@@ -136,7 +136,7 @@ proptest! {
     }
 
     #[test]
-    fn folders_left_out_may_have_an_equal(tree in trees(true)) {
+    fn unchecked_folders_may_have_an_equal(tree in trees(true)) {
         let is_only = |inode: u8| {
             let same = tree.files.iter().filter(|file| tree.content(file.2) == tree.content(inode));
             size(inode) > 0 && same.count() == 1 && !tree.is_unresolved(inode)

@@ -135,8 +135,8 @@ proptest! {
             prop_assert_eq!(all.get(pair), Some(counts));
         }
         for pair in all.keys().filter(|pair| !in_crowd(pair.0) && !in_crowd(pair.1)) {
-            let is_told = pairs.keys().any(|&top| top == *pair || is_below(&tree, *pair, top));
-            prop_assert!(is_told, "{:?} is missing from {:?}", pair, pairs);
+            let is_listed = pairs.keys().any(|&top| top == *pair || is_below(&tree, *pair, top));
+            prop_assert!(is_listed, "{:?} is missing from {:?}", pair, pairs);
         }
     }
 

@@ -15,10 +15,10 @@ use crate::model::FileName;
 pub struct RawEntry {
     /// The name, any bytes but NUL and `/`.
     pub name: FileName,
-    /// The inode number that stands beside the name. A filesystem put together
+    /// The inode number stored with the name. A filesystem put together
     /// from others may give the file itself another one.
     pub ino_hint: u64,
-    /// What it is, where the filesystem keeps that beside the name.
+    /// What it is, if the filesystem stores that with the name.
     pub kind_hint: Option<EntryKind>,
 }
 
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_are_told_and_the_dots_left_out() {
+    fn kinds_are_known_and_the_dots_skipped() {
         let temp = tempfile::tempdir().unwrap();
         drop(File::create(temp.path().join("file")).unwrap());
         fs::create_dir(temp.path().join("folder")).unwrap();

@@ -120,7 +120,7 @@ fn groups_are_listed_with_their_sums() {
 }
 
 #[test]
-fn what_is_not_known_or_not_shown_is_told() {
+fn what_is_unknown_or_not_shown_is_mentioned() {
     let mut report = identical(vec![group()]);
     let FolderAnswer::Identical(answer) = &mut report.answer else {
         unreachable!()

@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_or_unknown_is_told() {
+    fn what_is_skipped_or_unknown_is_mentioned() {
         let sums = Totals {
             groups: 1234,
             copies: 5678,

@@ -95,7 +95,7 @@ fn no_groups_make_no_block() {
 }
 
 #[test]
-fn what_is_unfinished_is_told() {
+fn what_is_unfinished_is_mentioned() {
     let mut open = header();
     open.unfinished = 2;
     let page = page(&open, &[]);

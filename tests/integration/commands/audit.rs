@@ -82,7 +82,7 @@ fn rot_is_reported_however_lately_the_file_was_sound() {
         let run = env.run("audit --older-than 1d --format json").code(1);
         assert_eq!(listed(&run.json(), "corrupted"), paths(&env, &["b/y"]));
     }
-    // Changed and gone ones are told every time as well.
+    // Changed and deleted ones are reported every time as well.
     env.remove("a/small")
         .flip_secretly("a/x", 3)
         .run("audit")
@@ -98,7 +98,7 @@ fn rot_is_reported_however_lately_the_file_was_sound() {
 }
 
 #[test]
-fn a_file_that_became_unreadable_is_told_every_time() {
+fn a_file_that_became_unreadable_is_reported_every_time() {
     let env = scanned();
     env.run("audit").ok();
     env.chmod("tree/sub", 0o000);
@@ -215,7 +215,7 @@ fn sound_files_are_sound() {
 }
 
 #[test]
-fn content_that_differs_under_unchanged_metadata_is_rot() {
+fn content_that_differs_under_unchanged_metadata_is_corrupted() {
     let env = scanned();
     expect_otherwise(&env, "b");
     let document = env.run("audit --format json").code(1).json();
@@ -234,7 +234,7 @@ fn content_that_differs_under_unchanged_metadata_is_rot() {
 }
 
 #[test]
-fn what_was_changed_by_somebody_is_no_rot() {
+fn what_was_changed_by_somebody_is_not_corrupted() {
     let env = scanned();
     env.flip_secretly("tree/a", 15_000)
         .append("tree/d", "!")
@@ -297,7 +297,7 @@ fn a_baseline_makes_the_missing_digests() {
 }
 
 #[test]
-fn what_was_audited_lately_is_left_out() {
+fn what_was_audited_lately_is_skipped() {
     let env = scanned();
     env.run("audit tree/sub").ok();
     let document = env.run("audit --older-than 90d --format json").ok().json();
@@ -417,7 +417,7 @@ fn the_answer_looks_like_this() {
 /// A disk that loses a bit while it is not mounted, beside a file that
 /// somebody rewrote and gave its old modification time.
 #[test]
-fn a_byte_flipped_on_the_disk_is_rot() {
+fn a_byte_flipped_on_the_disk_is_corruption() {
     let can = Command::new("mkfs.ext4").arg("-V").output();
     if !can.is_ok_and(|output| output.status.success()) {
         skip!("no mkfs.ext4");
@@ -465,7 +465,7 @@ fn a_byte_flipped_on_the_disk_is_rot() {
 
 /// Corruption under a warm page cache: the disk is read, not the memory.
 #[test]
-fn the_page_cache_does_not_hide_rot() {
+fn the_page_cache_does_not_hide_corruption() {
     let can = Command::new("mkfs.ext4").arg("-V").output();
     if !can.is_ok_and(|output| output.status.success()) {
         skip!("no mkfs.ext4");

@@ -301,7 +301,7 @@ fn sides_scanned_at_different_times_say_so() {
 }
 
 #[test]
-fn a_file_that_was_unique_in_both_scans_is_told_by_its_size() {
+fn a_file_that_was_unique_in_both_scans_is_recognised_by_its_size() {
     let env = equal();
     env.file("a/alone", "nothing else is this long");
     let env = scanned(env);
@@ -429,7 +429,7 @@ fn a_bind_mount_or_a_link_is_no_copy() {
 }
 
 #[test]
-fn empty_files_and_odd_names_are_told() {
+fn empty_files_and_odd_names_are_reported() {
     let env = TestEnv::new();
     env.file("a/empty", "").file(odd(b"a/new\nline"), "x1");
     env.file(odd(b"a/latin-\xe9"), "x2").file("b/other", "yy");
@@ -549,7 +549,7 @@ fn a_file_that_was_empty_and_is_not_now_forbids_the_promise() {
 }
 
 #[test]
-fn what_lies_beside_the_roots_below_a_forbids_the_promise() {
+fn what_is_beside_the_roots_below_a_forbids_the_promise() {
     let env = TestEnv::new();
     env.file("x/a/f", "hello").copy("x/a/f", "y/f");
     env.file("x/c/never-scanned", "precious");

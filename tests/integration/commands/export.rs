@@ -94,7 +94,7 @@ fn sums_are_what_the_coreutils_print_and_accept() {
 }
 
 #[test]
-fn coverage_is_told_on_standard_error() {
+fn coverage_is_shown_on_standard_error() {
     let env = odd_tree();
     env.run("scan tree").ok();
     let run = env.run("export").ok();

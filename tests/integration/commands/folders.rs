@@ -454,7 +454,7 @@ fn what_may_equal_something_offline_is_unchecked() {
 }
 
 #[test]
-fn what_a_scan_left_out_is_not_passed_off_as_absent() {
+fn what_a_scan_skipped_is_not_passed_off_as_absent() {
     let env = TestEnv::new();
     for top in ["tree/a", "tree/b"] {
         env.random(format!("{top}/1"), 1, 900);

@@ -300,7 +300,7 @@ fn across_wants_more_than_one_root() {
 }
 
 #[test]
-fn check_leaves_out_what_changed() {
+fn check_skips_what_changed() {
     let env = scanned();
     env.remove("tree/many-1.txt")
         .append("tree/many-2.txt", "!")

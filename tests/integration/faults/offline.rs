@@ -1,4 +1,4 @@
-//! Roots that are gone beside roots that are well: the healthy ones are done,
+//! Roots that are gone next to healthy ones: the healthy ones are scanned,
 //! the others are named, and nothing of them is changed.
 
 use rustix::process::Signal;

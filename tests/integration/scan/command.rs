@@ -360,7 +360,7 @@ fn a_bind_mount_shows_the_same_files_not_copies() {
 }
 
 #[test]
-fn the_catalog_inside_the_tree_is_left_out() {
+fn the_catalog_inside_the_tree_is_skipped() {
     let env = TestEnv::new();
     env.use_db("tree/catalog.db")
         .file("tree/a", "x")

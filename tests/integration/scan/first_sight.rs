@@ -40,7 +40,7 @@ fn files_are_opened_at_first_sight_but_never_the_catalog() {
 }
 
 #[test]
-fn what_cannot_be_opened_is_listed_and_told() {
+fn what_cannot_be_opened_is_listed_and_reported() {
     let env = tree();
     env.file("tree/b/locked", "00000001")
         .chmod("tree/b/locked", 0o000);
@@ -121,7 +121,7 @@ fn a_low_limit_of_open_files_is_kept() {
 
 /// SQLite keeps its other files beside what a link to the catalog leads to.
 #[test]
-fn a_catalog_behind_a_link_is_left_out_with_all_its_files() {
+fn a_catalog_behind_a_link_is_skipped_with_all_its_files() {
     let env = tree();
     env.use_db("tree/c/catalog.db").folder("nothing");
     env.run("scan nothing").ok();

@@ -35,7 +35,7 @@ fn stop_inside_of(env: &TestEnv, files: usize, signal: Signal) {
 }
 
 #[test]
-fn a_large_file_is_gone_on_with_from_where_it_was() {
+fn a_large_file_is_resumed_from_where_it_was() {
     let env = large_tree();
     for signal in [Signal::KILL, Signal::INT] {
         env.use_db(&format!("data/{}.db", signal.as_raw()));

@@ -343,7 +343,7 @@ fn include_and_exclude_choose_names() {
 }
 
 #[test]
-fn what_filters_leave_out_is_not_removed() {
+fn what_filters_skip_is_not_deleted() {
     let env = TestEnv::new();
     env.file("tree/a", "x")
         .file("tree/b.tmp", "x")
@@ -356,7 +356,7 @@ fn what_filters_leave_out_is_not_removed() {
 }
 
 #[test]
-fn gitignore_leaves_out_what_git_would() {
+fn gitignore_skips_what_git_would() {
     let env = TestEnv::new();
     env.file("tree/.gitignore", "*.log\n/build/\n!keep.log\n");
     env.file("tree/a.log", "x")
@@ -377,7 +377,7 @@ fn gitignore_leaves_out_what_git_would() {
 }
 
 #[test]
-fn no_hidden_leaves_out_dots() {
+fn no_hidden_skips_dots() {
     let env = TestEnv::new();
     env.file("tree/a", "x")
         .file("tree/b", "x")

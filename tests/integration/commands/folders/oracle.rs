@@ -74,7 +74,7 @@ pub(super) fn check_groups(env: &TestEnv, options: &str) {
         saves += gone.values().sum::<usize>();
     }
     assert_eq!(document["totals"]["reclaimable"], saves);
-    let is_told = |a: &Path, b: &Path| {
+    let is_listed = |a: &Path, b: &Path| {
         found.iter().any(|group| {
             let in_group = |path: &Path| group.iter().find(|folder| path.starts_with(folder));
             in_group(a).is_some() && in_group(b).is_some() && in_group(a) != in_group(b)
@@ -89,7 +89,7 @@ pub(super) fn check_groups(env: &TestEnv, options: &str) {
     for (a, b) in disk.keys().flat_map(|a| disk.keys().map(move |b| (a, b))) {
         let saves_something = size(&disk[a]) > 0 && inodes(a) != inodes(b);
         if !are_related(a, b) && saves_something && multiset(a) == multiset(b) {
-            assert!(is_told(a, b), "{a:?} equals {b:?}");
+            assert!(is_listed(a, b), "{a:?} equals {b:?}");
         }
     }
 }
