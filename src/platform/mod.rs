@@ -14,7 +14,7 @@ mod testing;
 mod volumes;
 
 pub use fs::{
-    AlignedBuffer, Dir, Entries, EntryKind, Extent, FileId, Links, OpenFile, RawEntry, Stat,
+    AlignedBuffer, Dir, Entries, EntryKind, FileExtent, FileId, Links, OpenFile, RawEntry, Stat,
 };
 pub use process::{
     Allocator, give_back_memory, lower_priority, make_room_for_files, most_open_files,

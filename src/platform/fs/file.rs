@@ -68,7 +68,7 @@ impl OpenFile {
 
     /// The hole or the data at `offset`. If the system cannot say, it counts as
     /// data.
-    pub fn extent_at(&self, offset: u64) -> Extent {
+    pub fn extent_at(&self, offset: u64) -> FileExtent {
         extent_at(&self.fd, offset)
     }
 
@@ -99,14 +99,14 @@ impl OpenFile {
 
 /// A stretch of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Extent {
+pub struct FileExtent {
     /// Whether it reads as zeros because nothing was ever written there.
     pub is_hole: bool,
     /// Where it ends.
     pub end: u64,
 }
 
-impl Extent {
+impl FileExtent {
     /// Data to the end of the file.
     pub const DATA: Self = Self {
         is_hole: false,
@@ -123,30 +123,30 @@ fn tells_holes(fd: &OwnedFd) -> bool {
 }
 
 #[cfg(target_os = "linux")]
-fn extent_at(fd: &OwnedFd, offset: u64) -> Extent {
+fn extent_at(fd: &OwnedFd, offset: u64) -> FileExtent {
     use rustix::fs::{SeekFrom, seek};
     // Reading is by offset, so that moving the descriptor's position is free.
     match seek(fd, SeekFrom::Data(offset)) {
-        Ok(data) if data > offset => Extent {
+        Ok(data) if data > offset => FileExtent {
             is_hole: true,
             end: data,
         },
         // No data from here to the end.
-        Err(Errno::NXIO) => Extent {
+        Err(Errno::NXIO) => FileExtent {
             is_hole: true,
             end: u64::MAX,
         },
-        Ok(_) => seek(fd, SeekFrom::Hole(offset)).map_or(Extent::DATA, |hole| Extent {
+        Ok(_) => seek(fd, SeekFrom::Hole(offset)).map_or(FileExtent::DATA, |hole| FileExtent {
             is_hole: false,
             end: hole.max(offset + 1),
         }),
-        Err(_) => Extent::DATA,
+        Err(_) => FileExtent::DATA,
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn extent_at(_fd: &OwnedFd, _offset: u64) -> Extent {
-    Extent::DATA
+fn extent_at(_fd: &OwnedFd, _offset: u64) -> FileExtent {
+    FileExtent::DATA
 }
 
 #[derive(Clone, Copy)]

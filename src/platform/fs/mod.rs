@@ -10,7 +10,7 @@ mod stat;
 
 pub use buffer::AlignedBuffer;
 pub use dir::Dir;
-pub use file::{Extent, OpenFile};
+pub use file::{FileExtent, OpenFile};
 pub use listing::{Entries, RawEntry};
 pub use open::Links;
 pub use stat::{EntryKind, FileId, Stat};

@@ -13,7 +13,7 @@ use crate::catalog::{FileOutcome, HashState, WorkCopy};
 use crate::hash::{Hasher, STATE_FORMAT};
 use crate::model::now_ns;
 use crate::model::sampling::LARGE;
-use crate::platform::{Extent, OpenFile};
+use crate::platform::{FileExtent, OpenFile};
 use crate::scan::context::{ItemContext, Opening};
 use crate::scan::engine::Item;
 
@@ -40,7 +40,7 @@ struct Member<'c> {
     part: usize,
     path: PathBuf,
     /// The hole or data last met in a sparse file.
-    extent: Extent,
+    extent: FileExtent,
 }
 
 /// How far an earlier run came with each file.
@@ -320,15 +320,15 @@ impl Member<'_> {
 }
 
 /// Holes are looked up at the first chunk; a file without any never is.
-fn first_extent(file: &OpenFile) -> Extent {
-    let unknown = Extent {
+fn first_extent(file: &OpenFile) -> FileExtent {
+    let unknown = FileExtent {
         is_hole: false,
         end: 0,
     };
     if file.has_holes() {
         unknown
     } else {
-        Extent::DATA
+        FileExtent::DATA
     }
 }
 
