@@ -16,7 +16,7 @@ use args::{Cli, Command};
 pub use terminal::Exit;
 
 use crate::platform::make_room_for_files;
-use crate::settings::{Config, ConfigError, Places};
+use crate::settings::{Config, ConfigError, DefaultPaths};
 
 /// Runs a command line, the program's name first. Errors have been printed when
 /// it returns.
@@ -46,6 +46,6 @@ fn configure(global: &args::GlobalArgs, command: &Command) -> Result<Config, Con
         command.settings().over(global.settings()),
         global.config.as_deref(),
         std::env::vars_os(),
-        &Places::of_platform(),
+        &DefaultPaths::of_platform(),
     )
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::comparer::Side;
+use super::comparer::PairSide;
 use super::difference::Differences;
 use super::prefix::Measure;
 use super::similar::Overlap;
@@ -104,7 +104,7 @@ pub struct FolderPair {
     /// What is in one or the other.
     pub either: Overlap,
     /// The two folders, and what only each has.
-    pub sides: [(PathBuf, Side); 2],
+    pub sides: [(PathBuf, PairSide); 2],
     /// Their differences, if asked for.
     pub differences: Option<Differences>,
 }

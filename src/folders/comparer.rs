@@ -8,7 +8,7 @@ use super::workers::Marks;
 
 /// One folder of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Side {
+pub struct PairSide {
     /// Its distinct contents.
     pub all: Overlap,
     /// Those that the other does not have.
@@ -46,22 +46,22 @@ impl<'a> Comparer<'a> {
     }
 
     /// The two sides of a pair, left and right.
-    pub fn sides(&mut self, pair: &Pair) -> [Side; 2] {
+    pub fn sides(&mut self, pair: &Pair) -> [PairSide; 2] {
         [
             self.side(pair.left, pair.right),
             self.side(pair.right, pair.left),
         ]
     }
 
-    fn side(&mut self, node: Node, other: Node) -> Side {
+    fn side(&mut self, node: Node, other: Node) -> PairSide {
         self.others.clear();
         for &content in self.forest.contents(other) {
             self.others.mark(content);
         }
         self.seen.clear();
-        let mut side = Side {
+        let mut side = PairSide {
             unknown: self.forest.unknown(node),
-            ..Side::default()
+            ..PairSide::default()
         };
         for &content in self.forest.contents(node) {
             if content == EMPTY {

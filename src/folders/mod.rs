@@ -25,7 +25,7 @@ mod workers;
 pub use answer::{
     FolderAnswer, FolderGroup, FolderPair, FolderScope, FolderTotals, Identical, Similar,
 };
-pub use comparer::{Comparer, Side};
+pub use comparer::{Comparer, PairSide};
 pub use difference::{ChangedFile, Differences, NamedFile, differences};
 pub use facts::{FileFact, FolderFact};
 pub use forest::{Forest, ForestBuilder, Node};

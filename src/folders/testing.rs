@@ -13,7 +13,7 @@ use crate::model::{FolderId, VolumeId};
 
 /// What a catalog may know of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum ReadState {
     Unread,
     Probed,
     Settled,
@@ -27,7 +27,7 @@ pub(crate) struct Tree {
     pub(crate) parents: Vec<Option<usize>>,
     /// Folder, name and inode of each file.
     pub(crate) files: Vec<(usize, u8, u8)>,
-    pub(crate) states: Vec<State>,
+    pub(crate) states: Vec<ReadState>,
     /// Folders that were not listed.
     pub(crate) unlisted: BTreeSet<usize>,
 }
@@ -64,14 +64,14 @@ pub(crate) fn size(inode: u8) -> u64 {
 pub(crate) fn trees(unread: bool) -> impl Strategy<Value = Tree> {
     let state = if unread {
         prop_oneof![
-            1 => Just(State::Unread),
-            1 => Just(State::Probed),
-            1 => Just(State::Settled),
-            9 => Just(State::Digested),
+            1 => Just(ReadState::Unread),
+            1 => Just(ReadState::Probed),
+            1 => Just(ReadState::Settled),
+            9 => Just(ReadState::Digested),
         ]
         .boxed()
     } else {
-        Just(State::Digested).boxed()
+        Just(ReadState::Digested).boxed()
     };
     let parents = prop::collection::vec(any::<prop::sample::Index>(), 1..14);
     let files = prop::collection::vec((any::<prop::sample::Index>(), 0..5_u8, 0..INODES), 0..40);
@@ -125,9 +125,9 @@ impl Tree {
                 size: size(inode),
                 volume: VolumeId(1),
                 ino: Some(inode.into()),
-                probe: (state != State::Unread).then(|| probe(inode)),
-                is_settled: state == State::Settled,
-                digest: (state == State::Digested).then_some(&digest[..]),
+                probe: (state != ReadState::Unread).then(|| probe(inode)),
+                is_settled: state == ReadState::Settled,
+                digest: (state == ReadState::Digested).then_some(&digest[..]),
                 counts: true,
             });
         }
@@ -186,7 +186,7 @@ impl Tree {
     pub(crate) fn content(&self, inode: u8) -> Content {
         match self.states[usize::from(inode)] {
             _ if size(inode) == 0 => Content::Empty,
-            State::Digested => Content::Digest(content(inode)),
+            ReadState::Digested => Content::Digest(content(inode)),
             _ => Content::Inode(inode),
         }
     }
@@ -196,9 +196,9 @@ impl Tree {
         let mut others = self.files.iter().filter(|(_, _, other)| {
             let state = self.states[usize::from(*other)];
             let may_be_equal = match self.states[usize::from(inode)] {
-                State::Unread => true,
-                State::Probed => state != State::Unread && probe(*other) == probe(inode),
-                State::Settled | State::Digested => false,
+                ReadState::Unread => true,
+                ReadState::Probed => state != ReadState::Unread && probe(*other) == probe(inode),
+                ReadState::Settled | ReadState::Digested => false,
             };
             *other != inode && size(*other) == size(inode) && may_be_equal
         });
@@ -210,17 +210,17 @@ impl Tree {
     pub(crate) fn is_unresolved(&self, inode: u8) -> bool {
         let state = |inode: u8| self.states[usize::from(inode)];
         let in_class = |other: u8, probed: bool| {
-            let is_probed = |inode: u8| state(inode) != State::Unread;
+            let is_probed = |inode: u8| state(inode) != ReadState::Unread;
             size(other) == size(inode)
                 && (!probed || is_probed(other) && is_probed(inode) && probe(other) == probe(inode))
         };
         // Open is a class with several copies, one of them unresolved.
-        let is_open = |probed: bool, unresolved: State| {
+        let is_open = |probed: bool, unresolved: ReadState| {
             let class = self.files.iter().map(|file| file.2);
             let class: BTreeSet<u8> = class.filter(|&other| in_class(other, probed)).collect();
             class.len() > 1 && class.iter().any(|&other| state(other) == unresolved)
         };
-        size(inode) > 0 && (is_open(false, State::Unread) || is_open(true, State::Probed))
+        size(inode) > 0 && (is_open(false, ReadState::Unread) || is_open(true, ReadState::Probed))
     }
 
     /// Whether all that is below a folder is known.

@@ -28,7 +28,7 @@ mod tests {
 
     use super::*;
     use crate::model::{Group, is_hazardous};
-    use crate::report::groups::{Counter, Pipe, header, odd_group, photos, render, totals};
+    use crate::report::groups::{CountingWriter, Pipe, header, odd_group, photos, render, totals};
 
     #[test]
     fn a_closed_pipe_is_reported_wherever_it_closes() {
@@ -88,7 +88,7 @@ mod tests {
         for format in Format::OF_REPORTS {
             let whole = render(format, Style::default(), &groups).len();
             let written = Cell::new(0);
-            let mut report = renderer(format, Style::default(), Counter(&written));
+            let mut report = renderer(format, Style::default(), CountingWriter(&written));
             report.begin(&header()).unwrap();
             groups.iter().for_each(|group| report.group(group).unwrap());
             let held_back = whole - written.get();

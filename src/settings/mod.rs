@@ -115,14 +115,14 @@ pub enum ColorWhen {
 
 /// Default locations.
 #[derive(Debug, Clone, Default)]
-pub struct Places {
+pub struct DefaultPaths {
     /// The configuration file, read when it exists.
     pub config: Option<PathBuf>,
     /// The catalog.
     pub db: Option<PathBuf>,
 }
 
-impl Places {
+impl DefaultPaths {
     /// The platform's directories: on Linux `~/.config/dupescan/config.toml`
     /// and `~/.local/share/dupescan/catalog.db`.
     pub fn of_platform() -> Self {
@@ -142,7 +142,7 @@ impl Config {
         flags: Layer,
         file: Option<&Path>,
         variables: impl IntoIterator<Item = (OsString, OsString)>,
-        places: &Places,
+        places: &DefaultPaths,
     ) -> Result<Self, ConfigError> {
         let environment = Environment::new(variables)?;
         let file = read_file(file, &environment, places)?;
@@ -150,7 +150,7 @@ impl Config {
         Self::validate(&flags.over(environment.over(file)), places)
     }
 
-    fn validate(settings: &Layer, places: &Places) -> Result<Self, ConfigError> {
+    fn validate(settings: &Layer, places: &DefaultPaths) -> Result<Self, ConfigError> {
         Ok(Self {
             db: settings
                 .path(Key::Db)?
@@ -180,7 +180,7 @@ impl Config {
 fn read_file(
     flag: Option<&Path>,
     environment: &Environment,
-    places: &Places,
+    places: &DefaultPaths,
 ) -> Result<Layer, ConfigError> {
     let (file, origin) = if let Some(path) = flag {
         (path.to_owned(), Some("--config".to_owned()))

@@ -32,7 +32,7 @@ impl Sources {
 
     fn load(self) -> Result<Config, ConfigError> {
         let dir = tempfile::tempdir().unwrap();
-        let places = Places {
+        let places = DefaultPaths {
             config: Some(dir.path().join("config.toml")),
             db: Some("/data/catalog.db".into()),
         };
@@ -380,7 +380,7 @@ fn values_of_the_wrong_kind_are_refused() {
 fn a_value_that_is_not_utf8_is_refused() {
     use std::os::unix::ffi::OsStringExt;
     let hash = OsString::from_vec(b"sha\xff".to_vec());
-    let places = Places {
+    let places = DefaultPaths {
         config: None,
         db: Some("/data/catalog.db".into()),
     };
@@ -398,9 +398,14 @@ fn a_value_that_is_not_utf8_is_refused() {
 fn a_file_that_was_asked_for_must_be_there() {
     let load = |flag: Option<&Path>, variable: &'static str| {
         let environment = [("DUPESCAN_CONFIG".into(), variable.into())];
-        Config::load(Layer::default(), flag, environment, &Places::default())
-            .unwrap_err()
-            .to_string()
+        Config::load(
+            Layer::default(),
+            flag,
+            environment,
+            &DefaultPaths::default(),
+        )
+        .unwrap_err()
+        .to_string()
     };
     assert_eq!(
         load(Some(Path::new("/no/such.toml")), ""),
@@ -422,13 +427,13 @@ fn the_flag_for_the_file_beats_its_variable() {
         Layer::default(),
         Some(&file),
         environment,
-        &Places::default(),
+        &DefaultPaths::default(),
     );
     assert_eq!(config.unwrap().db, Path::new("/from/flag.db"));
 }
 
 #[test]
 fn without_a_home_the_catalog_must_be_named() {
-    let error = Config::load(Layer::default(), None, [], &Places::default()).unwrap_err();
+    let error = Config::load(Layer::default(), None, [], &DefaultPaths::default()).unwrap_err();
     assert!(error.to_string().contains("--db"), "{error}");
 }

@@ -7,7 +7,7 @@ use super::help::{Length, commands_of_length, root_of_length};
 use super::*;
 use crate::model::{Algorithm, FaultId, IoMode, ListingOptions, Mode, ScanOptions};
 use crate::report::Format;
-use crate::settings::{Config, Places};
+use crate::settings::{Config, DefaultPaths};
 
 fn parse(line: &str) -> Result<Cli, clap::Error> {
     Cli::try_parse_from(["dupescan"].into_iter().chain(line.split_whitespace()))
@@ -16,7 +16,7 @@ fn parse(line: &str) -> Result<Cli, clap::Error> {
 fn config(line: &str) -> Config {
     let cli = parse(line).unwrap();
     let flags = cli.command.settings().over(cli.global.settings());
-    let places = Places {
+    let places = DefaultPaths {
         config: None,
         db: Some("/data/catalog.db".into()),
     };

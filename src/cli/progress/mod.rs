@@ -4,8 +4,8 @@
 
 mod json;
 mod lines;
-mod pace;
 mod plain;
+mod rate;
 mod screen;
 mod view;
 

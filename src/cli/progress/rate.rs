@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// The speed of a counter.
 #[derive(Debug)]
-pub(crate) struct Pace {
+pub(crate) struct Rate {
     /// Seconds after which about two thirds of the past are forgotten.
     memory: f64,
     last: Option<(Duration, u64)>,
@@ -16,7 +16,7 @@ pub(crate) struct Pace {
     weight: f64,
 }
 
-impl Pace {
+impl Rate {
     pub(crate) fn new(memory: Duration) -> Self {
         Self {
             memory: memory.as_secs_f64(),
@@ -65,38 +65,38 @@ pub(crate) fn rounded(time: Duration) -> Duration {
 mod tests {
     use super::*;
 
-    fn after(pace: &mut Pace, from: u64, looks: u64, count: impl Fn(u64) -> u64) -> f64 {
+    fn after(rate: &mut Rate, from: u64, looks: u64, count: impl Fn(u64) -> u64) -> f64 {
         for look in from..from + looks {
-            pace.note(Duration::from_millis(100 * look), count(look));
+            rate.note(Duration::from_millis(100 * look), count(look));
         }
-        pace.per_second().unwrap()
+        rate.per_second().unwrap()
     }
 
     #[test]
     fn a_steady_pace_is_known_at_once() {
-        let mut pace = Pace::new(Duration::from_secs(20));
-        assert_eq!(pace.per_second(), None);
-        let speed = after(&mut pace, 0, 2, |look| 50 * look);
+        let mut rate = Rate::new(Duration::from_secs(20));
+        assert_eq!(rate.per_second(), None);
+        let speed = after(&mut rate, 0, 2, |look| 50 * look);
         assert!((speed - 500.0).abs() < 1e-6, "{speed}");
     }
 
     #[test]
     fn jumps_are_smoothed_and_a_change_is_followed() {
-        let mut pace = Pace::new(Duration::from_secs(3));
+        let mut rate = Rate::new(Duration::from_secs(3));
         // 1,000 every second, all in one look.
-        let speed = after(&mut pace, 0, 300, |look| look / 10 * 1_000);
+        let speed = after(&mut rate, 0, 300, |look| look / 10 * 1_000);
         assert!((800.0..1_200.0).contains(&speed), "{speed}");
-        let speed = after(&mut pace, 300, 150, |_| 29_000);
+        let speed = after(&mut rate, 300, 150, |_| 29_000);
         assert!(speed < 20.0, "{speed}");
     }
 
     #[test]
     fn a_look_without_time_changes_nothing() {
-        let mut pace = Pace::new(Duration::from_secs(3));
-        after(&mut pace, 0, 5, |look| look);
-        let before = pace.per_second();
-        pace.note(Duration::from_millis(400), 1_000_000);
-        assert_eq!(pace.per_second(), before);
+        let mut rate = Rate::new(Duration::from_secs(3));
+        after(&mut rate, 0, 5, |look| look);
+        let before = rate.per_second();
+        rate.note(Duration::from_millis(400), 1_000_000);
+        assert_eq!(rate.per_second(), before);
     }
 
     #[test]

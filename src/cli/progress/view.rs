@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::pace::{Pace, rounded};
+use super::rate::{Rate, rounded};
 use crate::model::{MetricsSnapshot, Stage, escape};
 use crate::pool::Shutdown;
 use crate::scan::Metrics;
@@ -34,11 +34,11 @@ pub(crate) struct View {
 pub(crate) struct Watch {
     metrics: Arc<Metrics>,
     shutdown: Shutdown,
-    speed: Pace,
+    speed: Rate,
     /// When the stage began whose speed is shown.
     began: Option<Duration>,
     stage: Option<(Stage, Duration)>,
-    stage_pace: Pace,
+    stage_rate: Rate,
 }
 
 impl Watch {
@@ -48,10 +48,10 @@ impl Watch {
         Self {
             metrics,
             shutdown,
-            speed: Pace::new(SPEED_MEMORY),
+            speed: Rate::new(SPEED_MEMORY),
             began: None,
             stage: None,
-            stage_pace: Pace::new(ETA_MEMORY),
+            stage_rate: Rate::new(ETA_MEMORY),
         }
     }
 
@@ -72,7 +72,7 @@ impl Watch {
     fn speed(&mut self, now: &MetricsSnapshot) -> f64 {
         let (began, read) = now.stage_began;
         if self.began.replace(began) != Some(began) {
-            self.speed = Pace::new(SPEED_MEMORY);
+            self.speed = Rate::new(SPEED_MEMORY);
             self.speed.note(began, read);
         }
         self.speed.note(now.elapsed, now.bytes_read);
@@ -83,14 +83,14 @@ impl Watch {
         let since = match self.stage {
             Some((stage, since)) if stage == now.stage => since,
             _ => {
-                self.stage_pace = Pace::new(ETA_MEMORY);
+                self.stage_rate = Rate::new(ETA_MEMORY);
                 now.elapsed
             }
         };
         self.stage = Some((now.stage, since));
         let (done, total) = share(now, now.stage)?;
-        self.stage_pace.note(now.elapsed, done);
-        let speed = self.stage_pace.per_second().filter(|speed| *speed > 0.0)?;
+        self.stage_rate.note(now.elapsed, done);
+        let speed = self.stage_rate.per_second().filter(|speed| *speed > 0.0)?;
         let left = total.saturating_sub(done) as f64 / speed;
         let time = Duration::try_from_secs_f64(left).ok()?;
         (now.elapsed.saturating_sub(since) >= ETA_AFTER).then(|| rounded(time))

@@ -12,7 +12,7 @@ use crate::cli::progress::{Display, Shown};
 use crate::cli::terminal::exit;
 use crate::report::Style;
 use crate::scan::ScanError;
-use crate::settings::{ColorWhen, Config, Places};
+use crate::settings::{ColorWhen, Config, DefaultPaths};
 
 /// Columns assumed if the terminal does not say.
 const DEFAULT_WIDTH: u16 = 80;
@@ -118,7 +118,7 @@ impl Context {
         // Where the environment names a catalog, it does so next time, too.
         let usual = match std::env::var_os("DUPESCAN_DB").filter(|path| !path.is_empty()) {
             Some(path) => std::path::absolute(path).ok(),
-            None => Places::of_platform().db,
+            None => DefaultPaths::of_platform().db,
         };
         if usual.as_ref() == Some(db) {
             format!("dupescan {command}")

@@ -172,7 +172,7 @@ fn twins(left: &[u8], right: &[u8]) -> Tree {
     Tree {
         parents: vec![None, None, Some(0), Some(1)],
         files: [files(2, left), files(3, right)].concat(),
-        states: vec![crate::folders::testing::State::Digested; 60],
+        states: vec![crate::folders::testing::ReadState::Digested; 60],
         unlisted: BTreeSet::new(),
     }
 }

@@ -189,7 +189,7 @@ fn a_search_that_stops_early_says_so() {
     let tree = Tree {
         parents: vec![None, None, None],
         files: vec![(0, 0, 1), (1, 0, 14), (2, 0, 27)],
-        states: vec![crate::folders::testing::State::Digested; 60],
+        states: vec![crate::folders::testing::ReadState::Digested; 60],
         unlisted: BTreeSet::new(),
     };
     let (pairs, result) = found(&tree, 50, Measure::Count, UNLIMITED);

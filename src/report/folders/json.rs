@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::answer::{FolderReport, per_mille};
 use crate::folders::{
     ChangedFile, Differences, FolderAnswer, FolderGroup, FolderPair, FolderScope, Measure,
-    NamedFile, Side, Similar, UncheckedFolders, Unknown,
+    NamedFile, PairSide, Similar, UncheckedFolders, Unknown,
 };
 use crate::report::encode::{AsOfJson, PathJson, SCHEMA, rfc3339, rfc3339_nanos, write_value};
 
@@ -168,7 +168,7 @@ struct SideJson<'a> {
 }
 
 impl<'a> SideJson<'a> {
-    fn new(path: PathJson<'a>, side: &Side, measure: Measure) -> Self {
+    fn new(path: PathJson<'a>, side: &PairSide, measure: Measure) -> Self {
         let all = side.all.weight(measure);
         let unknown = [
             (Unknown::UNREADABLE, "unreadable"),

@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 use super::answer::{FolderReport, per_mille};
 use crate::folders::{
     ChangedFile, Differences, FolderAnswer, FolderGroup, FolderPair, FolderScope, FolderTotals,
-    Identical, NamedFile, Side, Similar, UncheckedFolders, Unknown,
+    Identical, NamedFile, PairSide, Similar, UncheckedFolders, Unknown,
 };
 use crate::model::{Timestamp, escape};
 use crate::report::style::{FAINT, GAIN, STRONG, Style};
@@ -203,7 +203,7 @@ impl<W: Write> Table<W> {
         writeln!(self.out)
     }
 
-    fn side(&mut self, side: &Side, similar: &Similar) -> io::Result<()> {
+    fn side(&mut self, side: &PairSide, similar: &Similar) -> io::Result<()> {
         let all = side.all.weight(similar.measure);
         let contained = percent(all - side.only.weight(similar.measure), all);
         let only = match side.only_files {

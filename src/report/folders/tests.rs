@@ -52,7 +52,7 @@ fn pair() -> FolderPair {
         sides: [
             (
                 "/home/ann/photos".into(),
-                Side {
+                PairSide {
                     all: overlap(3, 3100),
                     only: overlap(1, 100),
                     files: 4,
@@ -65,11 +65,11 @@ fn pair() -> FolderPair {
             ),
             (
                 path(b"/backup/caf\xe9"),
-                Side {
+                PairSide {
                     all: overlap(2, 3000),
                     files: 2,
                     bytes: 3000,
-                    ..Side::default()
+                    ..PairSide::default()
                 },
             ),
         ],

@@ -172,9 +172,9 @@ impl Write for Pipe {
 }
 
 /// A writer that counts what reaches it.
-pub(crate) struct Counter<'a>(pub(crate) &'a Cell<usize>);
+pub(crate) struct CountingWriter<'a>(pub(crate) &'a Cell<usize>);
 
-impl Write for Counter<'_> {
+impl Write for CountingWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.set(self.0.get() + bytes.len());
         Ok(bytes.len())
