@@ -1,4 +1,4 @@
-//! What dupescan is to reach, as data, and what it did.
+//! The targets for dupescan, as data, and what it reached.
 
 use super::race::FLOOR;
 use super::results::{Results, Workload};

@@ -1,4 +1,4 @@
-//! A tree as it shall be: which files in which folders, with which content.
+//! A planned tree: which files in which folders, with which content.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What the caller tells about folders and files.
+//! What the caller knows about folders and files.
 
 use std::ffi::{OsStr, OsString};
 

@@ -1,4 +1,4 @@
-//! What a run tells: its counters while it works, and its outcome at the end.
+//! What a run reports: its counters while it works, and its outcome at the end.
 //! Plain data, so that a renderer needs to know nothing of scanning.
 
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! How far a scan has come, and how it stands: words that the catalog stores.
+//! The stage and state of a scan: words that the catalog stores.
 
 /// Declares an enum whose words are stored in the catalog.
 macro_rules! words {

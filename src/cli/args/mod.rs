@@ -1,5 +1,5 @@
 //! The command line as it is typed. Options that are also settings stay text
-//! here and become a [`Layer`]; `config` parses and validates them. Options of a
+//! here and become a [`Layer`]; `settings` parses and validates them. Options of a
 //! single command are parsed here.
 
 pub(crate) mod answer;

@@ -1,5 +1,5 @@
 //! Standard output as results go there: buffered, exact bytes, and remembering
-//! when the reader has left. Nothing here adds or strips colour, since names
+//! when the reader has closed it. Nothing here adds or strips colour, since names
 //! may contain escape sequences of their own.
 
 use std::io::{self, BufWriter, StdoutLock, Write};

@@ -1,5 +1,5 @@
 //! How a name is opened: what becomes of links, which names are let through,
-//! and leaving access times alone.
+//! and preserving access times.
 
 use std::ffi::OsStr;
 use std::io;

@@ -1,4 +1,4 @@
-//! JSON in which nothing is raw that a terminal or a splitter would obey, and
+//! JSON without raw characters that a terminal or a line splitter would obey, and
 //! the objects that several documents share.
 
 use std::borrow::Cow;

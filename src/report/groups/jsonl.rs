@@ -1,6 +1,6 @@
 //! JSON lines: one group a line and nothing else, so that `head`, `split` and
 //! `jq` work on it. Each line is a group as in [`super::json`] and carries the
-//! scan it is as of; the sums can be had from the lines.
+//! scan it is as of; the totals follow from the lines.
 
 use std::io::{self, Write};
 

@@ -1,5 +1,5 @@
 //! A page for a browser: one file with its style, its script and the groups,
-//! which works from disk and asks no network for anything.
+//! which works from disk and needs no network.
 //!
 //! The page comes first and the groups after it, in blocks of JSON that the
 //! script takes up one after the other, so the report streams. A name gets

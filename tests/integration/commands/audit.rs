@@ -71,7 +71,7 @@ fn corrupted_copy() -> TestEnv {
 }
 
 #[test]
-fn rot_is_reported_however_lately_the_file_was_sound() {
+fn corruption_is_reported_however_lately_the_file_was_sound() {
     let env = corrupted_copy();
     env.run("audit").code(1).says("1 file corrupted");
     env.run("status")
@@ -154,7 +154,7 @@ fn a_corrupted_file_is_no_copy_in_a_report() {
 }
 
 #[test]
-fn rot_is_forgotten_when_the_file_is_sound_or_changed() {
+fn corruption_is_forgotten_when_the_file_is_sound_or_changed() {
     // It can be read as it was: a cable, not the disk.
     let env = corrupted_copy();
     env.run("audit").code(1);
@@ -363,7 +363,7 @@ fn an_unreadable_file_is_an_error_until_it_can_be_read() {
 }
 
 #[test]
-fn an_offline_root_is_not_audited_and_said_so() {
+fn an_offline_root_is_not_audited_and_says_so() {
     let env = TestEnv::new();
     env.file("one/x", "same")
         .file("two/y", "same")

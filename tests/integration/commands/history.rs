@@ -181,7 +181,7 @@ fn scans_that_do_not_exist_are_refused() {
 }
 
 #[test]
-fn exact_bytes_are_told_everywhere() {
+fn exact_bytes_are_shown_everywhere() {
     let env = TestEnv::new();
     env.random("tree/a", 1, 123_456).copy("tree/a", "tree/b");
     env.run("scan tree").ok();

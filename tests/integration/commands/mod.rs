@@ -1,4 +1,4 @@
-//! One file for each command, but for those that scan.
+//! One file for each command, except those that scan.
 
 mod audit;
 mod backup;

@@ -1,4 +1,4 @@
-//! `dupescan purge`: rows of removed files go, and their space with them.
+//! `dupescan purge`: rows of deleted files are dropped, and their space with them.
 
 use crate::env::TestEnv;
 use crate::env::report_json::expected;
@@ -8,7 +8,7 @@ fn deleted(env: &TestEnv) -> i64 {
 }
 
 #[test]
-fn removed_files_are_purged_and_live_ones_stay() {
+fn deleted_files_are_purged_and_live_ones_stay() {
     let env = TestEnv::new();
     env.file("tree/a", "x")
         .file("tree/b", "x")
@@ -35,7 +35,7 @@ fn removed_files_are_purged_and_live_ones_stay() {
 }
 
 #[test]
-fn before_spares_what_was_removed_later() {
+fn before_keeps_what_was_deleted_later() {
     let env = TestEnv::new();
     env.file("tree/a", "x").file("tree/b", "x");
     env.run("scan tree").ok();

@@ -258,7 +258,7 @@ fn sizes_choose_groups() {
 }
 
 #[test]
-fn exclude_leaves_files_out() {
+fn exclude_skips_files() {
     let env = scanned();
     assert_eq!(env.groups_of("--exclude *.img"), expected(&[MID, MANY]));
     let three = &["tree/many-1.txt", "tree/many-2.txt", "tree/many-3.txt"];
@@ -322,7 +322,7 @@ fn check_skips_what_changed() {
 }
 
 #[test]
-fn a_limit_is_said_where_the_format_has_no_totals() {
+fn a_limit_is_mentioned_where_the_format_has_no_totals() {
     let env = scanned();
     for format in ["csv", "fdupes"] {
         env.run(&format!("report --limit 2 --format {format}"))

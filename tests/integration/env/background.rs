@@ -1,4 +1,4 @@
-//! A process that runs beside the test.
+//! A process that runs alongside the test.
 
 use std::ffi::OsStr;
 use std::fmt::Write;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::TIMEOUT;
 use crate::env::run::Run;
 
-/// A command that runs beside the test. Killed when it is dropped.
+/// A command that runs alongside the test. Killed when it is dropped.
 pub(crate) struct Background {
     child: Option<Child>,
     line: String,

@@ -1,4 +1,4 @@
-//! A device that fails every read: the scan stops, nothing is removed, no
+//! A device that fails every read: the scan stops, nothing is deleted, no
 //! flood of errors is kept, and a resume continues once it is back.
 
 use std::os::unix::fs::MetadataExt;

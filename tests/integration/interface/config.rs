@@ -1,4 +1,4 @@
-//! Settings from file, environment and flags: who wins, and what is said about
+//! Settings from file, environment and flags: who wins, and the message for
 //! a bad value. `src/settings/tests.rs` goes through all settings; here the real
 //! binary is asked.
 

@@ -192,7 +192,7 @@ fn closed_streams_are_survived() {
 }
 
 #[test]
-fn a_full_disk_under_the_output_is_said() {
+fn a_full_disk_under_the_output_is_reported() {
     let env = TestEnv::new();
     env.file("tree/a", "x").file("tree/b", "x");
     env.run("scan tree").ok();

@@ -1,5 +1,5 @@
 //! Progress: what a terminal shows at several widths, what is left of it, and
-//! the forms for logs and programs.
+//! the formats for logs and programs.
 
 use std::fs::{self, File};
 

@@ -29,7 +29,7 @@ fn the_fixtures_give_the_groups_their_readme_lists() {
 }
 
 #[test]
-fn the_summary_names_the_groups_that_free_most() {
+fn the_summary_names_the_groups_that_save_most() {
     let env = TestEnv::new();
     env.random("tree/large", 1, 500_000)
         .copy("tree/large", "tree/sub/large-too")
@@ -62,7 +62,7 @@ fn shown_folders(summary: &str) -> Vec<[String; 3]> {
 }
 
 #[test]
-fn the_summary_names_the_folders_that_free_most() {
+fn the_summary_names_the_folders_that_save_most() {
     let env = TestEnv::new();
     // `a-b` comes before `a/b` in byte order, but not component by component.
     let folders = ["tree/a", "tree/a-b", "tree/a/b", "tree/c"];

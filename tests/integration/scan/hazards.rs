@@ -1,5 +1,5 @@
 //! States of the filesystem that are legal and rare, and must neither lose a
-//! duplicate nor invent one, nor take anything for removed that is not.
+//! duplicate nor invent one, nor mark anything as deleted that is not.
 
 use std::time::Duration;
 
@@ -105,7 +105,7 @@ fn an_offline_root_is_not_absorbed() {
 }
 
 #[test]
-fn retry_leaves_an_offline_root_alone() {
+fn retry_skips_an_offline_root() {
     let env = TestEnv::new();
     env.file("tree/a", "same").file("tree/sub/b", "same");
     env.run("scan tree").ok();

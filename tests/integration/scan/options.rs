@@ -123,7 +123,7 @@ fn another_hash_leaves_no_stale_groups_of_other_roots() {
 }
 
 #[test]
-fn workers_is_the_number_of_worker_threads() {
+fn threads_is_the_number_of_worker_threads() {
     let env = TestEnv::new();
     env.random("tree/a", 1, 300_000).copy("tree/a", "tree/b");
     for workers in [1, 5] {
@@ -152,7 +152,7 @@ fn workers_is_the_number_of_worker_threads() {
 }
 
 #[test]
-fn the_number_of_workers_does_not_change_the_answer() {
+fn the_number_of_threads_does_not_change_the_answer() {
     let env = TestEnv::new();
     for number in 0..60_u64 {
         env.random(format!("tree/{}/{number}", number % 7), number % 20, 80_000);

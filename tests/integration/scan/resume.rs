@@ -351,7 +351,7 @@ fn every_interrupted_scan_is_resumed() {
 }
 
 #[test]
-fn nothing_to_resume_is_said_and_fine() {
+fn nothing_to_resume_is_reported_and_fine() {
     let env = TestEnv::new();
     env.file("tree/a", "x").file("tree/b", "x");
     env.run("scan tree").ok();
