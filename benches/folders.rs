@@ -20,12 +20,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use dupescan::catalog::{
-    CatalogError, Exclusive, FileChange, FileOutcome, FileResult, FolderListing, ListingCounts,
-    NewFolder, NewScan, PartListing, Record, VolumeRow, Writer, WriterHandle,
+    CatalogError, Exclusive, FileChange, FileOutcome, FileResult, FolderListing, NewFolder,
+    NewScan, PartListing, Record, VolumeRow, Writer, WriterHandle,
 };
 use dupescan::model::{
-    Algorithm, Digest, FileMeta, FileState, FolderId, RootId, ScanId, ScanOptions, Summary,
-    VolumeId,
+    Algorithm, Digest, FileMeta, FileState, FolderId, RootId, ScanCounters, ScanId, ScanOptions,
+    Summary, VolumeId,
 };
 
 /// A generator whose numbers are the same everywhere (splitmix64).
@@ -91,7 +91,7 @@ impl Scan {
             vanished_folders: Vec::new(),
             signature: None,
             is_repeat: false,
-            counts: ListingCounts::default(),
+            counts: ScanCounters::default(),
         })))?;
         let results = files().map(|(ino, &content)| FileResult {
             names: vec![(folder, name(ino))],

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use criterion::{BatchSize, Criterion, Throughput};
 use dupescan::catalog::{
-    CatalogError, Exclusive, FileChange, FolderListing, GroupFilter, GroupList, ListingCounts,
-    NewFolder, NewScan, PartListing, ReadOnly, Record, VolumeRow, Writer,
+    CatalogError, Exclusive, FileChange, FolderListing, GroupFilter, GroupList, NewFolder, NewScan,
+    PartListing, ReadOnly, Record, VolumeRow, Writer,
 };
-use dupescan::model::{Algorithm, FileMeta, FolderId, ScanOptions, Timestamp};
+use dupescan::model::{Algorithm, FileMeta, FolderId, ScanCounters, ScanOptions, Timestamp};
 use dupescan::report::{Format, Header, Style, renderer};
 
 use crate::setup::Setup;
@@ -70,7 +70,7 @@ fn write_rows(path: &Path) -> Result<(), CatalogError> {
         new_folders,
         returned_folders: Vec::new(),
         vanished_folders: Vec::new(),
-        counts: ListingCounts::default(),
+        counts: ScanCounters::default(),
     };
     let new_folder = |number| NewFolder {
         id: handle.allocate_folder(),

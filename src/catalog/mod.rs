@@ -24,7 +24,6 @@ pub use runs::{
 pub use store::{CatalogError, Exclusive, FolderPaths, Lock, Pause, ReadOnly, own_files};
 pub use upkeep::{Problem, Purged};
 pub use write::{
-    FaultRecord, FileChange, FileOutcome, FileResult, FolderListing, HashState, ListingCounts,
-    NewFolder, PartListing, Record, Sample, SampleHash, Signature, Signer, WorkName, Writer,
-    WriterHandle,
+    FaultRecord, FileChange, FileOutcome, FileResult, FolderListing, HashState, NewFolder,
+    PartListing, Record, Sample, SampleHash, Signature, Signer, WorkName, Writer, WriterHandle,
 };

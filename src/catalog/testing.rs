@@ -13,13 +13,13 @@ use super::query::count_unchecked;
 use super::runs::{NameRange, NewScan, VolumeRow};
 use super::store::{Exclusive, FolderPaths, ReadOnly, rows};
 use super::write::{
-    FileChange, FileOutcome, FileResult, FolderListing, ListingCounts, NewFolder, PartListing,
-    Record, Writer, WriterHandle,
+    FileChange, FileOutcome, FileResult, FolderListing, NewFolder, PartListing, Record, Writer,
+    WriterHandle,
 };
 use crate::model::sampling::SHORT;
 use crate::model::{
-    Algorithm, Digest, FileMeta, FileState, FolderId, Probe, RootId, ScanId, ScanOptions, Summary,
-    Totals, VolumeId,
+    Algorithm, Digest, FileMeta, FileState, FolderId, Probe, RootId, ScanCounters, ScanId,
+    ScanOptions, Summary, Totals, VolumeId,
 };
 
 /// A file to catalogue.
@@ -270,7 +270,7 @@ impl Run {
             new_folders: Vec::new(),
             returned_folders: Vec::new(),
             vanished_folders: Vec::new(),
-            counts: ListingCounts::default(),
+            counts: ScanCounters::default(),
         }
     }
 

@@ -225,6 +225,8 @@ scan_counters! {
     ctime_only;
     /// Files that came back.
     restored;
+    /// Bytes in files that are new or back.
+    new_bytes;
     /// Files marked as deleted.
     removed;
     /// Copies whose head and tail were hashed.
@@ -238,14 +240,22 @@ scan_counters! {
 }
 
 impl ScanCounters {
-    /// Adds the counts of another scan.
-    #[must_use]
-    pub fn plus(mut self, other: &Self) -> Self {
+    /// Adds the counts of another scan, or of a part of it.
+    pub fn add(&mut self, other: &Self) {
         let mut other = *other;
         for (sum, more) in self.each().into_iter().zip(other.each()) {
             *sum += *more;
         }
-        self
+    }
+
+    /// What a repeated listing adds to the first: files that came since.
+    #[must_use]
+    pub fn only_new(self) -> Self {
+        Self {
+            files: self.added + self.restored,
+            bytes: self.new_bytes,
+            ..self
+        }
     }
 }
 

@@ -231,15 +231,11 @@ impl HashClass {
         if self.copies.len() <= most {
             return vec![self];
         }
-        let mut parts = Vec::with_capacity(self.copies.len() / most + 1);
-        let mut copies = self.copies.into_iter().peekable();
-        while copies.peek().is_some() {
-            parts.push(Self {
-                size: self.size,
-                must_digest: true,
-                copies: copies.by_ref().take(most).collect(),
-            });
-        }
-        parts
+        let part = |copies: &[WorkCopy]| Self {
+            size: self.size,
+            must_digest: true,
+            copies: copies.to_vec(),
+        };
+        self.copies.chunks(most).map(part).collect()
     }
 }

@@ -11,8 +11,8 @@ mod writer;
 
 pub(crate) use apply::{Applier, RootDelta, subtree};
 pub use records::{
-    FaultRecord, FileChange, FileOutcome, FileResult, FolderListing, HashState, ListingCounts,
-    NewFolder, PartListing, Record, Sample, SampleHash, WorkName,
+    FaultRecord, FileChange, FileOutcome, FileResult, FolderListing, HashState, NewFolder,
+    PartListing, Record, Sample, SampleHash, WorkName,
 };
 pub(crate) use scan_rows::set_state;
 pub use signature::{Signature, Signer};

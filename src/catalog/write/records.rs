@@ -5,8 +5,8 @@ use std::ffi::OsString;
 
 use super::signature::Signature;
 use crate::model::{
-    Algorithm, Digest, Fault, FileMeta, FileName, FileState, FolderId, Probe, RootId, ScanId,
-    Stage, VolumeId,
+    Algorithm, Digest, Fault, FileMeta, FileName, FileState, FolderId, Probe, RootId, ScanCounters,
+    ScanId, Stage, VolumeId,
 };
 
 /// A name of a copy: its folder and its name in it.
@@ -109,7 +109,7 @@ pub struct FolderListing {
     /// Whether the same scan listed the folder before it was stopped.
     pub is_repeat: bool,
     /// What the summary counts.
-    pub counts: ListingCounts,
+    pub counts: ScanCounters,
 }
 
 impl FolderListing {
@@ -118,48 +118,6 @@ impl FolderListing {
     /// that another may have written.
     pub(crate) fn is_independent(&self) -> bool {
         self.vanished_folders.is_empty() && self.returned_folders.is_empty() && !self.is_repeat
-    }
-}
-
-/// Figures of one listing, added up per scan.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ListingCounts {
-    /// Files seen.
-    pub files: u64,
-    /// Bytes in them.
-    pub bytes: u64,
-    /// Files seen for the first time.
-    pub added: u64,
-    /// Files whose metadata changed.
-    pub changed: u64,
-    /// Those of `changed` where only the ctime changed.
-    pub ctime_only: u64,
-    /// Files that were marked as deleted and are back.
-    pub restored: u64,
-    /// Bytes in files that are new or back.
-    pub new_bytes: u64,
-}
-
-impl ListingCounts {
-    /// Adds the figures of another part of the same folder.
-    pub fn add(&mut self, other: &Self) {
-        self.files += other.files;
-        self.bytes += other.bytes;
-        self.added += other.added;
-        self.changed += other.changed;
-        self.ctime_only += other.ctime_only;
-        self.restored += other.restored;
-        self.new_bytes += other.new_bytes;
-    }
-
-    /// What a repeated listing adds to the first: files that came since.
-    #[must_use]
-    pub fn only_new(self) -> Self {
-        Self {
-            files: self.added + self.restored,
-            bytes: self.new_bytes,
-            ..self
-        }
     }
 }
 

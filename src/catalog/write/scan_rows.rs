@@ -4,21 +4,10 @@ use std::sync::LazyLock;
 
 use rusqlite::{Connection, params, params_from_iter};
 
-use super::records::ListingCounts;
 use crate::catalog::store::{signed, sql};
 use crate::model::{ScanCounters, ScanId, ScanState, Stage, Timestamp};
 
 impl ScanCounters {
-    /// Adds the figures of one folder.
-    pub(crate) fn add_listing(&mut self, counts: &ListingCounts) {
-        self.files += counts.files;
-        self.bytes += counts.bytes;
-        self.added += counts.added;
-        self.changed += counts.changed;
-        self.ctime_only += counts.ctime_only;
-        self.restored += counts.restored;
-    }
-
     /// Adds them to the row of a scan.
     pub(crate) fn add_to(mut self, connection: &Connection, scan: ScanId) -> rusqlite::Result<()> {
         let counts = self.each().map(|count| signed(*count));

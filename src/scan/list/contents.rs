@@ -11,10 +11,12 @@ use super::subfolders::Subfolders;
 use super::visit::{Stop, Visit, fault};
 use crate::access::is_racy;
 use crate::catalog::{
-    CatalogError, FolderListing, KnownFolder, ListingCounts, NameRange, NewFolder, PartListing,
-    Record, Signature, Signer, WorkCopy,
+    CatalogError, FolderListing, KnownFolder, NameRange, NewFolder, PartListing, Record, Signature,
+    Signer, WorkCopy,
 };
-use crate::model::{FileName, FileState, FolderId, Probe, Step, VolumeId, is_too_young, now_ns};
+use crate::model::{
+    FileName, FileState, FolderId, Probe, ScanCounters, Step, VolumeId, is_too_young, now_ns,
+};
 use crate::platform::{Entries, RawEntry, Stat, Volume};
 use crate::scan::context::HandIn;
 use crate::scan::engine::ItemResult;
@@ -43,7 +45,7 @@ pub(super) struct Contents<'v, 'a, 'c> {
     /// The folders found in all parts, and what all parts add up to.
     folders: Vec<(OsString, bool)>,
     unsure_folders: Vec<OsString>,
-    counts: ListingCounts,
+    counts: ScanCounters,
 }
 
 impl<'v, 'a, 'c> Contents<'v, 'a, 'c> {
@@ -67,7 +69,7 @@ impl<'v, 'a, 'c> Contents<'v, 'a, 'c> {
             folder,
             folders: Vec::new(),
             unsure_folders: Vec::new(),
-            counts: ListingCounts::default(),
+            counts: ScanCounters::default(),
         })
     }
 

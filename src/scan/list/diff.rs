@@ -6,8 +6,8 @@ use std::iter::Peekable;
 use std::os::unix::ffi::OsStrExt;
 use std::vec::IntoIter;
 
-use crate::catalog::{FileChange, KnownFile, ListingCounts};
-use crate::model::{FileName, FileState};
+use crate::catalog::{FileChange, KnownFile};
+use crate::model::{FileName, FileState, ScanCounters};
 use crate::platform::Stat;
 
 /// The difference, as the writer needs it.
@@ -20,7 +20,7 @@ pub(crate) struct Diff {
     /// Files that are as the catalog holds them.
     pub unchanged: u64,
     /// What the summary counts.
-    pub counts: ListingCounts,
+    pub counts: ScanCounters,
 }
 
 /// Compares the files in scope (sorted by name) with the rows, which come one

@@ -392,7 +392,7 @@ impl Run<'_> {
         for scan in &self.scans {
             if let Some(scan) = reader.scan(*scan)? {
                 events::scan_end(&scan, began.elapsed(), ended.as_ref().err());
-                counters = counters.plus(&scan.counters);
+                counters.add(&scan.counters);
             }
         }
         Ok(Outcome {

@@ -28,7 +28,7 @@ impl Applier<'_> {
         self.clear_listing_faults(folder)?;
         let counters = self.sums.scan(scan);
         counters.folders += u64::from(!listing.is_repeat);
-        counters.add_listing(&listing.counts);
+        counters.add(&listing.counts);
         Ok(())
     }
 
