@@ -209,7 +209,7 @@ fn unchecked(names: &[Name]) -> u64 {
             .collect();
         copies.len() > 1
     };
-    let doubtful = live.iter().filter(|name| {
+    let open = live.iter().filter(|name| {
         let of_size = |other: &Name| other.size() == name.size();
         let of_probe = |other: &Name| of_size(other) && other.probe() == name.probe();
         let some = |is: &dyn Fn(&Name) -> bool| live.iter().any(|other| is(other));
@@ -220,7 +220,7 @@ fn unchecked(names: &[Name]) -> u64 {
             && some(&|other| of_probe(other) && other.digest().is_none() && other.known < 2);
         is_size_open || is_probe_open
     });
-    let unknown = doubtful.filter(|name| {
+    let unknown = open.filter(|name| {
         name.digest().is_none() || !several(&|other: &Name| other.digest() == name.digest())
     });
     unknown.count() as u64

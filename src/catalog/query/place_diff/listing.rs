@@ -13,7 +13,7 @@ pub struct Completeness {
     pub folders: u64,
     /// Folders that no scan has listed to the end.
     pub unlisted: u64,
-    /// Recorded errors of folders, and of names that could not even be examined.
+    /// Recorded errors of folders, and of names that cannot even be examined.
     pub failed: u64,
     /// The scans that listed its folders, by number.
     pub scans: Vec<ScanId>,

@@ -21,7 +21,7 @@ const KNOWLEDGE: [(&str, &str); 6] = [
     ),
 ];
 
-fn sides(bed: &Bed, ours: &str, theirs: &str) -> PlaceDiff {
+fn place_diff(bed: &Bed, ours: &str, theirs: &str) -> PlaceDiff {
     let reader = bed.reader();
     let tops = |path: &str| bed.reader().tops_of(Path::new(path)).unwrap();
     PlaceDiff::build(reader, &tops(ours), &tops(theirs), FileFilter::default()).unwrap()
@@ -33,15 +33,15 @@ fn compare(
     ours: &str,
     theirs: &str,
 ) -> BTreeMap<String, (Option<Unresolved>, Vec<String>)> {
-    let mut sides = sides(bed, ours, theirs);
+    let mut diff = place_diff(bed, ours, theirs);
     let mut found = BTreeMap::new();
     loop {
-        let page = sides.next_files().unwrap();
+        let page = diff.next_files().unwrap();
         if page.is_empty() {
             return found;
         }
         for file in page {
-            let matches = sides.matches(&file, None, 10).unwrap();
+            let matches = diff.matches(&file, None, 10).unwrap();
             let names = matches.iter().map(|found| found.path.display().to_string());
             let path = file.path.display().to_string();
             found.insert(path, (file.unresolved, names.collect()));
@@ -119,7 +119,7 @@ fn a_side_knows_how_it_was_listed() {
     let bed = Bed::new();
     let first = bed.scan("/a", &[file("d/x", 10, 1), file("empty", 0, 2)]);
     bed.scan("/b", &[file("x", 10, 3)]);
-    let listing = sides(&bed, "/a", "/b").our_listing().unwrap();
+    let listing = place_diff(&bed, "/a", "/b").our_listing().unwrap();
     let expected = Completeness {
         folders: 2,
         unlisted: 0,
@@ -139,6 +139,6 @@ fn a_side_knows_how_it_was_listed() {
          SELECT root, id, CAST('x' AS BLOB), 1, 'open', 'permanent', 1, 0, 0, '', '' FROM folders
           WHERE name = CAST('d' AS BLOB)",
     );
-    let listing = sides(&bed, "/a", "/b").our_listing().unwrap();
+    let listing = place_diff(&bed, "/a", "/b").our_listing().unwrap();
     assert_eq!((listing.unlisted, listing.failed), (1, 1));
 }

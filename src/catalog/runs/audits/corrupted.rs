@@ -151,7 +151,7 @@ mod tests {
         writer.finish().unwrap();
     }
 
-    fn rotten(bed: &Bed) -> Vec<String> {
+    fn marked(bed: &Bed) -> Vec<String> {
         let names = bed.reader().corrupted().unwrap().into_iter();
         let mut names: Vec<_> = names
             .map(|(folder, name)| format!("{folder} {}", name.display()))
@@ -169,12 +169,12 @@ mod tests {
         );
         bed.scan("/s", &[file("link", 10, 1).content(1)]);
         find(&bed, "a", 1, AuditFinding::Corrupted(digest(1)));
-        assert_eq!(rotten(&bed).len(), 2, "{:?}", rotten(&bed));
+        assert_eq!(marked(&bed).len(), 2, "{:?}", marked(&bed));
         assert_eq!(bed.reader().verify().unwrap(), []);
         find(&bed, "b", 2, AuditFinding::Sound);
-        assert_eq!(rotten(&bed).len(), 2);
+        assert_eq!(marked(&bed).len(), 2);
         find(&bed, "a", 1, AuditFinding::Sound);
-        assert_eq!(rotten(&bed), [""; 0]);
+        assert_eq!(marked(&bed), [""; 0]);
         assert_eq!(bed.count("corrupted"), 0);
     }
 
@@ -183,11 +183,11 @@ mod tests {
         let bed = Bed::new();
         bed.scan("/r", &[file("a", 10, 1).content(1)]);
         find(&bed, "a", 1, AuditFinding::Corrupted(digest(1)));
-        assert_eq!(rotten(&bed).len(), 1);
+        assert_eq!(marked(&bed).len(), 1);
         bed.sql("UPDATE files SET ctime_ns = ctime_ns + 1");
-        assert_eq!(rotten(&bed).len(), 0);
+        assert_eq!(marked(&bed).len(), 0);
         bed.sql("UPDATE files SET ctime_ns = ctime_ns - 1, digest = zeroblob(32)");
-        assert_eq!(rotten(&bed).len(), 0);
+        assert_eq!(marked(&bed).len(), 0);
         // The next scan that completes sweeps it away.
         bed.scan("/r", &[]);
         assert_eq!(bed.count("corrupted"), 0);

@@ -144,7 +144,7 @@ impl Applier<'_> {
     }
 
     /// A complete listing clears the fault of the folder itself and those of
-    /// entries that could not be examined. Entries that still cannot be follow as
+    /// entries that were not examined. Entries that still cannot be follow as
     /// new records.
     fn clear_listing_faults(&self, folder: FolderId) -> rusqlite::Result<()> {
         if self.has_faults {
