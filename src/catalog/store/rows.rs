@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Row;
 use rusqlite::types::Type;
 
-use crate::model::{Algorithm, Digest, FileMeta, FileState};
+use crate::model::{Algorithm, Digest, FileState};
 
 /// The bytes of a name, to be bound as a BLOB.
 pub(crate) fn blob(name: &OsStr) -> &[u8] {
@@ -55,28 +55,6 @@ pub(crate) fn state(row: &Row<'_>, first: usize) -> rusqlite::Result<FileState> 
         ctime_ns: row.get(first + 2)?,
         ino: ino.map(i64::cast_unsigned),
     })
-}
-
-/// A file's state as it is bound, in the order of
-/// [`STATE`](super::terms::STATE).
-pub(crate) fn state_values(state: &FileState) -> [Option<i64>; 4] {
-    let ino = state.ino.map(u64::cast_signed);
-    let (mtime, ctime) = (state.mtime_ns, state.ctime_ns);
-    [Some(signed(state.size)), Some(mtime), Some(ctime), ino]
-}
-
-/// A file's metadata as it is bound, in the order of
-/// [`METADATA`](super::terms::METADATA). `ino` is `None` where inode numbers are
-/// not stable.
-pub(crate) fn metadata_values(meta: &FileMeta, ino: Option<u64>) -> [Option<i64>; 6] {
-    [
-        Some(signed(meta.size)),
-        Some(meta.mtime_ns),
-        Some(meta.ctime_ns),
-        ino.map(u64::cast_signed),
-        Some(signed(meta.allocated)),
-        Some(signed(meta.nlink)),
-    ]
 }
 
 /// Column `index` as a digest.

@@ -2,6 +2,9 @@
 //! unresolved file, its state, what is known of its content, and the order of
 //! reading. A statement that spells one of these out again will drift from it.
 
+use super::rows::signed;
+use crate::model::{FileMeta, FileState};
+
 /// True of a file of which only the metadata is known.
 pub(crate) const UNREAD: &str = "(files.digest IS NULL AND files.probe IS NULL)";
 
@@ -22,10 +25,30 @@ pub(crate) const READ_ORDER: &str = "folders.volume, files.ino, files.folder, fi
 /// The columns of a file's state, in the order in which they are read and bound.
 pub(crate) const STATE: [&str; 4] = ["size", "mtime_ns", "ctime_ns", "ino"];
 
+/// A file's state as it is bound, in the order of [`STATE`].
+pub(crate) fn state_values(state: &FileState) -> [Option<i64>; STATE.len()] {
+    let ino = state.ino.map(u64::cast_signed);
+    let (mtime, ctime) = (state.mtime_ns, state.ctime_ns);
+    [Some(signed(state.size)), Some(mtime), Some(ctime), ino]
+}
+
 /// The columns of `files` that hold what a listing says of a file: its state,
 /// and what else `stat` tells.
 pub(crate) const METADATA: [&str; 6] =
     ["size", "mtime_ns", "ctime_ns", "ino", "allocated", "nlink"];
+
+/// A file's metadata as it is bound, in the order of [`METADATA`]. `ino` is `None`
+/// where inode numbers are not stable.
+pub(crate) fn metadata_values(meta: &FileMeta, ino: Option<u64>) -> [Option<i64>; METADATA.len()] {
+    [
+        Some(signed(meta.size)),
+        Some(meta.mtime_ns),
+        Some(meta.ctime_ns),
+        ino.map(u64::cast_signed),
+        Some(signed(meta.allocated)),
+        Some(signed(meta.nlink)),
+    ]
+}
 
 /// Takes over the metadata that another row holds.
 pub(crate) fn take_metadata(from: &str) -> String {

@@ -3,8 +3,8 @@
 use rusqlite::{Connection, params};
 
 use super::records::{HashState, WorkName};
-use crate::catalog::store::terms::{STILL_IN_STATE, UNRESOLVED, same_state};
-use crate::catalog::store::{CatalogError, ReadOnly, blob, rows, signed, sql, unsigned};
+use crate::catalog::store::terms::{self, STILL_IN_STATE, UNRESOLVED, same_state};
+use crate::catalog::store::{CatalogError, ReadOnly, blob, signed, sql, unsigned};
 use crate::model::{Algorithm, FileState, FolderId};
 
 /// Saves how far a file was hashed, if its row is still in that state.
@@ -28,7 +28,7 @@ pub(crate) fn save(
         signed(partly.offset),
         partly.state
     ];
-    let state = rows::state_values(state);
+    let state = terms::state_values(state);
     let file = params![folder, name];
     sql::execute(&mut save, &[file, &sql::values(&state), hasher]).map(drop)
 }
@@ -73,7 +73,7 @@ impl ReadOnly {
         ))?;
         let (folder, name) = name;
         let file = params![folder, blob(name)];
-        let state = rows::state_values(state);
+        let state = terms::state_values(state);
         let algorithm_name = params![algorithm.name()];
         sql::bind(
             &mut statement,

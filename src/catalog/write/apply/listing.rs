@@ -4,7 +4,7 @@ use rusqlite::params;
 
 use super::statements::Statements;
 use super::{Applier, subtree};
-use crate::catalog::store::{blob, rows, signed, sql, unsigned};
+use crate::catalog::store::{blob, signed, sql, terms, unsigned};
 use crate::catalog::write::records::{FileChange, FolderListing, PartListing, SampleHash};
 use crate::catalog::write::signature::Signature;
 use crate::model::FolderId;
@@ -63,7 +63,7 @@ impl Applier<'_> {
 
     fn upsert_file(&mut self, part: &PartListing, change: &FileChange) -> rusqlite::Result<()> {
         let file = params![part.folder, blob(&change.name), part.scan];
-        let metadata = rows::metadata_values(&change.meta, change.ino);
+        let metadata = terms::metadata_values(&change.meta, change.ino);
         let metadata = sql::values(&metadata);
         let Statements {
             update_file,

@@ -5,7 +5,7 @@ use rusqlite::{Connection, params};
 
 use super::Applier;
 use crate::catalog::store::terms::{self, STILL_IN_STATE};
-use crate::catalog::store::{blob, rows, signed, sql};
+use crate::catalog::store::{blob, signed, sql};
 use crate::catalog::write::records::{FileOutcome, FileResult, Record};
 use crate::catalog::write::{hash_states, signature};
 use crate::model::sampling::LARGE;
@@ -71,7 +71,7 @@ impl Applier<'_> {
         name: &[u8],
         result: &FileResult,
     ) -> rusqlite::Result<()> {
-        let state = rows::state_values(&result.state);
+        let state = terms::state_values(&result.state);
         let (row, state) = (params![folder, name], &sql::values(&state));
         let statements = &mut self.statements;
         let racy = match &result.outcome {
@@ -117,8 +117,8 @@ impl Applier<'_> {
             terms::set_metadata(7),
             terms::forget_content()
         ))?;
-        let metadata = rows::metadata_values(meta, state.ino.map(|_| meta.ino));
-        let before = rows::state_values(state);
+        let metadata = terms::metadata_values(meta, state.ino.map(|_| meta.ino));
+        let before = terms::state_values(state);
         let row = params![folder, name];
         let values = [row, &sql::values(&before), &sql::values(&metadata)];
         if sql::execute(&mut change, &values)? > 0 {
