@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, Row, params};
 
 use crate::catalog::store::{
-    CatalogError, Exclusive, ReadOnly, blob, forget_summary, path_blob, rows, sql, unsigned,
+    CatalogError, Exclusive, ReadOnly, blob, path_blob, rows, sql, unsigned,
 };
+use crate::catalog::write::forget_summary;
 use crate::model::{FolderId, RootId, Timestamp, VolumeId};
 
 /// A filesystem, as the platform layer identified it.

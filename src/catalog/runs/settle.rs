@@ -8,8 +8,8 @@ use super::roots::{VolumeRow, upsert_volume};
 use super::scans::set_totals;
 use super::summary;
 use crate::catalog::store::terms::{self, FORGET_DIGEST, UNREAD, UNRESOLVED, several_copies};
-use crate::catalog::store::{CatalogError, Exclusive, sql, unsettle};
-use crate::catalog::write::{WriterHandle, hash_states, set_state, subtree};
+use crate::catalog::store::{CatalogError, Exclusive, sql};
+use crate::catalog::write::{WriterHandle, hash_states, set_state, subtree, unsettle};
 use crate::model::{Algorithm, FolderId, RootId, ScanId, ScanState, Stage, Summary, VolumeId};
 
 impl Exclusive {

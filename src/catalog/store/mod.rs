@@ -1,7 +1,6 @@
 //! The file itself: opening, locking, the schema, the log, and how values and
 //! paths are stored.
 
-mod claims;
 mod connection;
 mod error;
 mod exclusive;
@@ -17,7 +16,6 @@ pub(crate) mod sql;
 pub(crate) mod terms;
 mod wal;
 
-pub(crate) use claims::{forget_summary, unsettle};
 pub use error::CatalogError;
 pub use exclusive::Exclusive;
 pub(crate) use files::has_wal;

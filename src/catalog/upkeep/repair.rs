@@ -5,10 +5,8 @@ use rusqlite::{Connection, params};
 
 use super::rules::rules;
 use super::verify::{miscounted, references, unsettled};
-use crate::catalog::store::{
-    CatalogError, Exclusive, forget_summary, integrity, refuse_damage, unsettle,
-};
-use crate::catalog::write::signature;
+use crate::catalog::store::{CatalogError, Exclusive, integrity, refuse_damage};
+use crate::catalog::write::{forget_summary, signature, unsettle};
 
 /// Rows whose parent is missing; deleting one can orphan others.
 const ORPHANS: [&str; 6] = [

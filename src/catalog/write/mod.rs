@@ -3,6 +3,7 @@
 
 mod apply;
 mod backlog;
+mod claims;
 pub(crate) mod hash_states;
 mod records;
 mod scan_rows;
@@ -10,6 +11,7 @@ pub(crate) mod signature;
 mod writer;
 
 pub(crate) use apply::{Applier, RootDelta, subtree};
+pub(crate) use claims::{forget_summary, unsettle};
 pub use records::{
     FaultRecord, FileChange, FileOutcome, FileResult, FolderListing, HashState, NewFolder,
     PartListing, Record, Sample, SampleHash, WorkName,

@@ -9,8 +9,8 @@ use std::ffi::OsString;
 use rusqlite::{Connection, Transaction, params};
 
 use crate::catalog::store::terms::{COPY, CORRUPTED, CopyColumns};
-use crate::catalog::store::{CatalogError, ReadOnly, blob, forget_summary, rows, sql};
-use crate::catalog::write::{WorkName, WriterHandle};
+use crate::catalog::store::{CatalogError, ReadOnly, blob, rows, sql};
+use crate::catalog::write::{WorkName, WriterHandle, forget_summary};
 use crate::model::{Digest, FileState, FolderId, Timestamp};
 
 /// The marks with their files. CROSS: look the few marks up among the files, not

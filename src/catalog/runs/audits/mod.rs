@@ -13,10 +13,10 @@ use rusqlite::{Transaction, params};
 
 use crate::catalog::query::Extent;
 use crate::catalog::runs::work::two_counts;
-use crate::catalog::store::{
-    CatalogError, Exclusive, ReadOnly, blob, forget_summary, path_blob, sql,
+use crate::catalog::store::{CatalogError, Exclusive, ReadOnly, blob, path_blob, sql};
+use crate::catalog::write::{
+    Applier, FileOutcome, FileResult, Record, WorkName, WriterHandle, forget_summary,
 };
-use crate::catalog::write::{Applier, FileOutcome, FileResult, Record, WorkName, WriterHandle};
 use crate::model::{Digest, FileState, FolderId, Probe, ScanId, Timestamp};
 
 /// A run that was stopped longer ago starts over.

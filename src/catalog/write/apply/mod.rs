@@ -7,7 +7,8 @@ mod statements;
 use rusqlite::{Connection, Transaction, params};
 use statements::Statements;
 
-use crate::catalog::store::{blob, forget_summary, signed, sql, unsettle, unsigned};
+use crate::catalog::store::{blob, signed, sql, unsigned};
+use crate::catalog::write::claims::{forget_summary, unsettle};
 use crate::catalog::write::records::{FaultRecord, FolderListing, Record};
 use crate::catalog::write::scan_rows::set_state;
 use crate::model::{FolderId, RootId, ScanCounters, ScanId, ScanState, Timestamp};
