@@ -9,7 +9,7 @@ Usage: fusefs.py MOUNTPOINT SPEC.json. SPEC is {"name": {"size": N, "seed": N,
   eio        opens, and every read fails
 
 An optional key "" says how the whole filesystem behaves: {"die_after": N} lets
-every call fail with EIO after N reads.
+every call fail with EIO after N reads; {"twice": true} lists every name twice.
 """
 
 import ctypes
@@ -101,9 +101,11 @@ class Filesystem:
 
     def list(self, offset, size):
         out = b""
-        for index, name in list(enumerate(self.names))[offset:]:
+        times = 2 if self.whole.get("twice") else 1
+        entries = [(number, name) for number, name in enumerate(self.names) for _ in range(times)]
+        for index, (number, name) in list(enumerate(entries))[offset:]:
             raw = name.encode()
-            entry = struct.pack("<2Q2I", index + 2, index + 1, len(raw), stat.S_IFREG >> 12) + raw
+            entry = struct.pack("<2Q2I", number + 2, index + 1, len(raw), stat.S_IFREG >> 12) + raw
             entry += b"\0" * (-len(entry) % 8)
             if len(out) + len(entry) > size:
                 break

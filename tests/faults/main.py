@@ -27,6 +27,7 @@ STEPS = {
     "offline": disks.offline,
     "fuse-catalog": trees.fuse_catalog,
     "hang": trees.hang,
+    "twice": trees.twice,
     "sparse": trees.sparse,
     "deep": trees.deep,
     "wide": trees.wide,

@@ -73,6 +73,27 @@ def hang_once(context, mode, requirement):
     )
 
 
+def twice(context):
+    """A filesystem that lists every name twice."""
+    name, requirement = "twice: every name listed twice", "each file counted once, `verify` finds nothing"
+    if reason := lib.lacking(mounts=True):
+        yield Figure.skipped(name, requirement, reason)
+        return
+    with context.workspace("twice") as folder:
+        db = folder / "c.db"
+        files = {f"{number:03}": {"size": 5_000, "seed": number // 2, "mode": "ok"} for number in range(100)}
+        with lib.fuse(folder, folder / "net", {**files, "": {"twice": True}}):
+            codes = [lib.run(db, "scan", folder / "net").code for _ in range(2)]
+            verified = lib.run(db, "verify")
+        rows, counted = lib.query(db, "SELECT (SELECT count(*) FROM files), (SELECT files FROM roots)")[0]
+    yield Figure.of(
+        name,
+        f"{rows} rows, {counted} counted, exits {codes}, verify exit {verified.code}",
+        requirement,
+        rows == counted == 100 and codes == [0, 0] and verified.code == 0,
+    )
+
+
 def sparse(context):
     """Row 20: two equal files of 1 TB, all holes."""
     name = "sparse: two files of 1 TB without data"

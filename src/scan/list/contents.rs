@@ -142,7 +142,7 @@ impl Contents<'_, '_, '_> {
                 self.visit.context.worker.progress(0);
             }
         }
-        entries.sort_unstable_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
+        in_order(&mut entries);
         Ok(entries)
     }
 
@@ -356,6 +356,13 @@ impl Contents<'_, '_, '_> {
             },
         }))
     }
+}
+
+/// Sorts entries by name, each name once: a folder that changes while it is read,
+/// or a filesystem that is wrong, may give one twice.
+fn in_order(entries: &mut Vec<RawEntry>) {
+    entries.sort_unstable_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
+    entries.dedup_by(|later, kept| later.name == kept.name);
 }
 
 /// How many files are opened at first sight: none, unless most are read anyway.
