@@ -31,6 +31,11 @@ impl Group {
     }
 }
 
+/// The sum of sizes, or the largest number where it is more than that.
+pub fn total(sizes: impl IntoIterator<Item = u64>) -> u64 {
+    sizes.into_iter().fold(0, u64::saturating_add)
+}
+
 /// One copy (volume and inode) in a group, under all its known names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CopyEntry {

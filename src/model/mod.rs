@@ -22,7 +22,7 @@ pub(crate) use escape::{disarm, is_hazardous};
 pub use fault::{Fault, FaultClass, Step};
 pub use file::{FileMeta, FileName, FileState};
 pub use globs::{Globs, meant_below};
-pub use group::{AsOf, CopyEntry, Group, Summary, TopFolder, TopGroup, Totals};
+pub use group::{AsOf, CopyEntry, Group, Summary, TopFolder, TopGroup, Totals, total};
 pub use ids::{FaultId, FolderId, RootId, ScanId, VolumeId};
 pub use limits::{Durability, Limits};
 pub use options::{IoMode, ListingOptions, Mode, ScanOptions};

@@ -244,7 +244,7 @@ impl ScanCounters {
     pub fn add(&mut self, other: &Self) {
         let mut other = *other;
         for (sum, more) in self.each().into_iter().zip(other.each()) {
-            *sum += *more;
+            *sum = sum.saturating_add(*more);
         }
     }
 

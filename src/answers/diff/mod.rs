@@ -8,6 +8,7 @@ mod verdict;
 use crate::catalog::{CatalogError, DiffFile, FileFilter, PlaceDiff, ReadOnly};
 
 use super::place::Place;
+use crate::model::total;
 use compare::Comparison;
 pub(crate) use standing::{DiffSide, Objection};
 pub(crate) use verdict::{DiffVerdict, WhyUnchecked};
@@ -22,7 +23,7 @@ pub(crate) struct FileCount {
 impl FileCount {
     fn add(&mut self, size: u64) {
         self.files += 1;
-        self.bytes += size;
+        self.bytes = self.bytes.saturating_add(size);
     }
 }
 
@@ -87,7 +88,7 @@ impl Diff {
         let counts = [self.duplicate, self.only, self.unchecked];
         FileCount {
             files: counts.iter().map(|count| count.files).sum(),
-            bytes: counts.iter().map(|count| count.bytes).sum(),
+            bytes: total(counts.iter().map(|count| count.bytes)),
         }
     }
 

@@ -13,6 +13,7 @@ use crate::folders::{
 };
 
 use super::place::{PlaceError, path_named};
+use crate::model::total;
 use detail::differences_of;
 use load::Places;
 pub(crate) use question::FolderQuestion;
@@ -94,7 +95,7 @@ impl FolderQuestion<'_> {
         let totals = FolderTotals {
             groups: found.groups.len() as u64,
             folders: found.groups.iter().map(|g| g.folders.len() as u64).sum(),
-            reclaimable: found.groups.iter().map(|group| group.reclaimable).sum(),
+            reclaimable: total(found.groups.iter().map(|group| group.reclaimable)),
             linked_groups: found.linked,
             unchecked: found.unchecked,
         };

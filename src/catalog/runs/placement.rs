@@ -114,7 +114,7 @@ fn absorb(
     RootDelta {
         folders: signed(inner.folders),
         files: signed(inner.files),
-        bytes: signed(inner.bytes),
+        bytes: i128::from(inner.bytes),
     }
     .add_to(transaction, outer)?;
     transaction.execute("DELETE FROM roots WHERE id = ?1", [inner.id])?;

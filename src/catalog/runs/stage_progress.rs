@@ -5,7 +5,7 @@ use rusqlite::Connection;
 
 use super::scans::ScanRow;
 use super::work::two_counts;
-use crate::catalog::store::terms::{UNREAD, UNRESOLVED, same_state, several_copies};
+use crate::catalog::store::terms::{UNREAD, UNRESOLVED, same_state, several_copies, sum_of_sizes};
 use crate::catalog::store::{CatalogError, ReadOnly, signed};
 use crate::model::sampling::LARGE;
 use crate::model::{Mode, Stage};
@@ -144,7 +144,11 @@ fn hashed(connection: &Connection, wanted: &Wanted) -> rusqlite::Result<(u64, u6
     sums(
         connection,
         wanted,
-        &format!("sum(files.size) AS total, sum({done}) AS done"),
+        &format!(
+            "{} AS total, {} AS done",
+            sum_of_sizes("files.size"),
+            sum_of_sizes(&done)
+        ),
         "files.probe IS NOT NULL",
         "files.size, files.probe",
     )
@@ -164,10 +168,12 @@ fn sums(
         several_copies()
     };
     let sql = format!(
-        "SELECT coalesce(sum(done), 0), coalesce(sum(total), 0) FROM (
+        "SELECT {}, {} FROM (
              SELECT {columns} FROM files JOIN folders ON folders.id = files.folder
               WHERE files.removed_in IS NULL AND {condition} AND files.size BETWEEN ?1 AND ?2
-              GROUP BY {group} HAVING {having})"
+              GROUP BY {group} HAVING {having})",
+        sum_of_sizes("done"),
+        sum_of_sizes("total")
     );
     let low = signed(wanted.min_size.unwrap_or(1).max(1));
     let high = wanted.max_size.map_or(i64::MAX, signed);

@@ -94,8 +94,9 @@ impl WorkTable {
         // Rows of one copy are names of one file: it is read once.
         let copy = CopyColumns::of("volume", "ino");
         let sql = format!(
-            "SELECT count(*), coalesce(sum(size), 0) FROM (
+            "SELECT count(*), {} FROM (
                  SELECT size FROM temp.{} GROUP BY {}, size)",
+            terms::sum_of_sizes("size"),
             self.name,
             copy.key(&["id"])
         );

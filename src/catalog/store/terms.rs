@@ -5,6 +5,19 @@
 use super::rows::signed;
 use crate::model::{FileMeta, FileState};
 
+/// The sum of a column of sizes, or the largest integer where it is more than
+/// that: SQLite's own would fail. Anybody can make sparse files that add up to it.
+pub(crate) fn sum_of_sizes(size: &str) -> String {
+    let (high, low) = (
+        format!("sum({size} >> 32)"),
+        format!("sum({size} & 0xffffffff)"),
+    );
+    format!(
+        "iif({high} + ({low} >> 32) >> 31, {}, coalesce(({high} << 32) + {low}, 0))",
+        i64::MAX
+    )
+}
+
 /// True of a file of which only the metadata is known.
 pub(crate) const UNREAD: &str = "(files.digest IS NULL AND files.probe IS NULL)";
 

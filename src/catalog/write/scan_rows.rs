@@ -19,7 +19,7 @@ impl ScanCounters {
 static ADD: LazyLock<String> = LazyLock::new(|| {
     let sums = (3..).zip(ScanCounters::NAMES);
     let sums: String = sums
-        .map(|(at, name)| format!(", {name} = {name} + ?{at}"))
+        .map(|(at, name)| format!(", {name} = min({name} + ?{at}, {})", i64::MAX))
         .collect();
     format!("UPDATE scans SET updated_at = ?2{sums} WHERE id = ?1")
 });

@@ -124,7 +124,7 @@ impl Totals {
         match audited.verdict {
             AuditVerdict::Sound => {
                 self.ok_files += 1;
-                self.ok_bytes += audited.state.size;
+                self.ok_bytes = self.ok_bytes.saturating_add(audited.state.size);
                 None
             }
             AuditVerdict::New(..) => {
@@ -133,7 +133,7 @@ impl Totals {
             }
             AuditVerdict::Corrupted(_) => {
                 self.corrupted_files += 1;
-                self.corrupted_bytes += audited.state.size;
+                self.corrupted_bytes = self.corrupted_bytes.saturating_add(audited.state.size);
                 Some("corrupted")
             }
             AuditVerdict::Changed => {

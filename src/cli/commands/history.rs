@@ -179,7 +179,7 @@ fn list_changes(
                 _ => (&mut totals.deleted_files, &mut totals.deleted_bytes),
             };
             *files += 1;
-            *bytes += file.size;
+            *bytes = bytes.saturating_add(file.size);
             answer.row(&[
                 Cell::text(file.verdict.name()),
                 Cell::Size(file.size),

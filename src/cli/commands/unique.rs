@@ -37,10 +37,10 @@ impl Totals {
     fn add(&mut self, file: &FileEntry) {
         if file.verdict == Verdict::Unchecked {
             self.unchecked_files += 1;
-            self.unchecked_bytes += file.size;
+            self.unchecked_bytes = self.unchecked_bytes.saturating_add(file.size);
         } else {
             self.files += 1;
-            self.bytes += file.size;
+            self.bytes = self.bytes.saturating_add(file.size);
         }
     }
 

@@ -10,7 +10,7 @@ use super::signals;
 use crate::catalog::{CatalogError, Exclusive, ReadOnly};
 use crate::cli::progress;
 use crate::cli::terminal::{Exit, Repeating, exit, output};
-use crate::model::{GROUPS_FOR_FOLDERS, Outcome, Summary};
+use crate::model::{GROUPS_FOR_FOLDERS, Outcome, Summary, total};
 use crate::pool::Shutdown;
 use crate::report::run::stats;
 use crate::report::run::summary::{self, Setting, SummaryStyle};
@@ -164,7 +164,7 @@ fn exit_of(outcome: &Outcome) -> Exit {
 
 /// Asks the catalog what the summary sets the duplicates against.
 fn setting(catalog: &ReadOnly, summary: &Summary) -> Result<Setting, CatalogError> {
-    let bytes = catalog.roots()?.iter().map(|root| root.bytes).sum();
+    let bytes = total(catalog.roots()?.iter().map(|root| root.bytes));
     let mut has_whole_folders = summary.totals.groups > GROUPS_FOR_FOLDERS;
     for folder in &summary.folders {
         if has_whole_folders {

@@ -103,9 +103,9 @@ impl<'a> Comparison<'a> {
     fn count(&mut self, size: u64, row: Option<&KnownFile<'_>>, change: Option<Change>) {
         let counts = &mut self.diff.counts;
         counts.files += 1;
-        counts.bytes += size;
+        counts.bytes = counts.bytes.saturating_add(size);
         let Some(row) = row.filter(|row| !row.removed) else {
-            counts.new_bytes += size;
+            counts.new_bytes = counts.new_bytes.saturating_add(size);
             match row {
                 None => counts.added += 1,
                 Some(_) => counts.restored += 1,
@@ -131,7 +131,7 @@ impl Diff {
         for stat in files {
             diff.unchanged += 1;
             diff.counts.files += 1;
-            diff.counts.bytes += stat.meta.size;
+            diff.counts.bytes = diff.counts.bytes.saturating_add(stat.meta.size);
         }
         diff
     }

@@ -7,7 +7,7 @@ use std::vec::IntoIter;
 
 use super::compare::{classes_at_once, copies_in_step};
 use crate::catalog::{Candidates, HashClass};
-use crate::model::Limits;
+use crate::model::{Limits, total};
 use crate::scan::context::RunContext;
 use crate::scan::engine::{Item, Source};
 use crate::scan::error::ScanError;
@@ -45,7 +45,7 @@ impl Classes {
     pub(crate) fn of(classes: Vec<HashClass>) -> Self {
         Self {
             files: classes.iter().map(|class| class.copies.len() as u64).sum(),
-            bytes: classes.iter().map(total_size).sum(),
+            bytes: total(classes.iter().map(total_size)),
             source: ClassSource::Memory(classes.into_iter()),
         }
     }
@@ -127,7 +127,7 @@ impl HashSource {
             let Some(class) = self.waiting.front() else {
                 return Ok(classes);
             };
-            bytes += total_size(class);
+            bytes = total_size(class).saturating_add(bytes);
             let is_enough =
                 self.run.throttle.is_some() || classes.len() >= at_once && bytes > SMALL_CLASSES;
             if !classes.is_empty() && (is_enough || bytes > share) {
@@ -147,5 +147,5 @@ impl Source for HashSource {
 }
 
 fn total_size(class: &HashClass) -> u64 {
-    class.size * class.copies.len() as u64
+    class.size.saturating_mul(class.copies.len() as u64)
 }

@@ -2,6 +2,7 @@
 
 mod command;
 mod first_sight;
+mod giants;
 mod hazards;
 mod in_step;
 mod large_files;

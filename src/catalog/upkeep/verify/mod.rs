@@ -10,7 +10,7 @@ use rusqlite::Connection;
 
 use crate::catalog::query::count_unchecked;
 use crate::catalog::store::schema::SCHEMA;
-use crate::catalog::store::{CatalogError, ReadOnly, integrity, is_damage, rows, sql};
+use crate::catalog::store::{CatalogError, ReadOnly, integrity, is_damage, rows, sql, terms};
 use crate::catalog::upkeep::rules::rules;
 use crate::catalog::write::signature;
 use crate::model::RootId;
@@ -189,14 +189,17 @@ impl Miscount {
 
 /// The roots whose counters are wrong.
 pub(crate) fn miscounted(connection: &Connection) -> rusqlite::Result<Vec<Miscount>> {
-    let counts = "SELECT id, path, folders, files, bytes,
+    let counts = format!(
+        "SELECT id, path, folders, files, bytes,
                 (SELECT count(*) FROM folders WHERE root = roots.id AND removed_in IS NULL),
                 (SELECT count(*) FROM folders JOIN files ON files.folder = folders.id
                   WHERE folders.root = roots.id AND files.removed_in IS NULL),
-                (SELECT coalesce(sum(size), 0) FROM folders JOIN files ON files.folder = folders.id
+                (SELECT {} FROM folders JOIN files ON files.folder = folders.id
                   WHERE folders.root = roots.id AND files.removed_in IS NULL)
-           FROM roots ORDER BY path";
-    let mut found: Vec<_> = sql::all(connection, counts, [], |row| {
+           FROM roots ORDER BY path",
+        terms::sum_of_sizes("size")
+    );
+    let mut found: Vec<_> = sql::all(connection, &counts, [], |row| {
         Ok(Miscount {
             root: row.get(0)?,
             path: rows::path(row, 1)?,

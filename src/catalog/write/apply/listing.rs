@@ -4,7 +4,7 @@ use rusqlite::params;
 
 use super::statements::Statements;
 use super::{Applier, subtree};
-use crate::catalog::store::{blob, signed, sql, terms, unsigned};
+use crate::catalog::store::{blob, sql, terms, unsigned};
 use crate::catalog::write::records::{FileChange, FolderListing, PartListing, SampleHash};
 use crate::catalog::write::signature::Signature;
 use crate::model::FolderId;
@@ -89,7 +89,7 @@ impl Applier<'_> {
 
     fn sum_up(&mut self, part: &PartListing, change: &FileChange) {
         let delta = self.sums.root(part.root);
-        delta.bytes += signed(change.meta.size) - signed(change.replaces.unwrap_or(0));
+        delta.bytes += i128::from(change.meta.size) - i128::from(change.replaces.unwrap_or(0));
         delta.files += i64::from(change.replaces.is_none());
         self.sums.unsettled |= change.meta.size > 0;
         // A file that became empty leaves its group, but unsettles nothing.

@@ -4,10 +4,12 @@ mod listing;
 mod results;
 mod statements;
 
+use std::sync::LazyLock;
+
 use rusqlite::{Connection, Transaction, params};
 use statements::Statements;
 
-use crate::catalog::store::{blob, signed, sql, unsigned};
+use crate::catalog::store::{blob, sql, terms, unsigned};
 use crate::catalog::write::claims::{forget_summary, unsettle};
 use crate::catalog::write::records::{FaultRecord, FolderListing, Record};
 use crate::catalog::write::scan_rows::set_state;
@@ -175,18 +177,38 @@ struct Sums {
 pub(crate) struct RootDelta {
     pub(crate) folders: i64,
     pub(crate) files: i64,
-    pub(crate) bytes: i64,
+    /// Sizes of many files can be more than an integer of SQLite holds.
+    pub(crate) bytes: i128,
 }
 
 impl RootDelta {
-    /// Adds it to the counters of a root.
+    /// Adds it to the counters of a root. Bytes stop at the largest integer; what
+    /// is left when files go again is then counted.
     pub(crate) fn add_to(self, connection: &Connection, root: RootId) -> rusqlite::Result<()> {
-        let add = "UPDATE roots SET folders = folders + ?2, files = files + ?3, bytes = bytes + ?4
+        let add = "UPDATE roots SET folders = folders + ?2, files = files + ?3, bytes = ?4
              WHERE id = ?1";
-        let values = params![root, self.folders, self.files, self.bytes];
-        sql::run(connection, add, values).map(drop)
+        let bytes: i64 = sql::value(connection, "SELECT bytes FROM roots WHERE id = ?1", [root])?;
+        let bytes = match bytes {
+            i64::MAX if self.bytes < 0 => sql::value(connection, &LIVE_BYTES, [root])?,
+            bytes => i64::try_from(i128::from(bytes) + self.bytes).unwrap_or(i64::MAX),
+        };
+        sql::run(
+            connection,
+            add,
+            params![root, self.folders, self.files, bytes],
+        )
+        .map(drop)
     }
 }
+
+/// The bytes of the live files of a root, as they are now.
+static LIVE_BYTES: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT {} FROM folders JOIN files ON files.folder = folders.id
+          WHERE folders.root = ?1 AND files.removed_in IS NULL",
+        terms::sum_of_sizes("size")
+    )
+});
 
 /// The sums of one scan or root.
 fn sum_of<K: PartialEq, V: Default>(sums: &mut Vec<(K, V)>, of: K) -> &mut V {
@@ -213,7 +235,7 @@ impl Sums {
             self.scan(scan).removed += 1;
             let delta = self.root(root);
             delta.files -= 1;
-            delta.bytes -= signed(size);
+            delta.bytes -= i128::from(size);
         }
     }
 

@@ -5,7 +5,7 @@ use rusqlite::{Connection, params};
 
 use super::Applier;
 use crate::catalog::store::terms::{self, STILL_IN_STATE};
-use crate::catalog::store::{blob, signed, sql};
+use crate::catalog::store::{blob, sql};
 use crate::catalog::write::records::{FileOutcome, FileResult, Record};
 use crate::catalog::write::{hash_states, signature};
 use crate::model::sampling::LARGE;
@@ -125,7 +125,7 @@ impl Applier<'_> {
             self.sums.unsettled = true;
             signature::forget(self.transaction, folder)?;
             if let Some(root) = root_of(self.transaction, folder)? {
-                self.sums.root(root).bytes += signed(meta.size) - signed(state.size);
+                self.sums.root(root).bytes += i128::from(meta.size) - i128::from(state.size);
             }
         }
         Ok(())

@@ -261,7 +261,9 @@ impl<'c> ClassReading<'c> {
             let compared = (equal.members.len() > 1).then(|| item.run.comparison());
             let copies = equal.members.len().saturating_sub(1) as u64;
             let metrics = &item.run.metrics;
-            metrics.reclaimable.add(copies * self.class.size);
+            metrics
+                .reclaimable
+                .add(copies.saturating_mul(self.class.size));
             for member in equal.members {
                 let outcome = FileOutcome::Digested {
                     digest,
@@ -360,7 +362,9 @@ fn restore(
     });
     let (offset, hasher) = restored.unwrap_or_else(|| (0, Hasher::new(algorithm)));
     let metrics = &item.run.metrics;
-    metrics.bytes_hashed.add(offset * members.len() as u64);
+    metrics
+        .bytes_hashed
+        .add(offset.saturating_mul(members.len() as u64));
     EqualSoFar {
         members,
         offset,
