@@ -193,7 +193,7 @@ mod tests {
             ctime_ns: stat.meta.ctime_ns,
             volume: "uuid:1".into(),
             inode: Some(stat.meta.ino),
-            links: vec![],
+            ..CopyEntry::default()
         }
     }
 

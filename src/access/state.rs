@@ -55,11 +55,10 @@ mod tests {
     fn the_inode_counts_only_where_the_catalog_kept_it() {
         let meta = FileMeta {
             size: 1,
-            allocated: 0,
             mtime_ns: 2,
             ctime_ns: 3,
             ino: 4,
-            nlink: 1,
+            ..FileMeta::default()
         };
         assert!(state(2, 3, Some(4)).is_of(&meta));
         assert!(!state(2, 3, Some(5)).is_of(&meta));

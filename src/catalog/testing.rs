@@ -87,7 +87,7 @@ impl TestFile<'_> {
                 mtime_ns: 1_000,
                 ctime_ns: 1_000,
                 ino: self.ino.unwrap_or(0),
-                nlink: 1,
+                ..FileMeta::default()
             },
             ino: self.ino,
             keeps_digest: false,

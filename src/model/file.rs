@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use smallvec::SmallVec;
 
 /// What `stat` says about a regular file, as far as dupescan cares.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FileMeta {
     /// Length in bytes.
     pub size: u64,

@@ -37,7 +37,7 @@ pub fn total(sizes: impl IntoIterator<Item = u64>) -> u64 {
 }
 
 /// One copy (volume and inode) in a group, under all its known names.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CopyEntry {
     /// Absolute path: the first of the copy's names in byte order.
     pub path: PathBuf,
@@ -148,12 +148,7 @@ mod tests {
     fn one_copy_saves_nothing() {
         let copy = CopyEntry {
             path: "/a".into(),
-            root: "/".into(),
-            mtime_ns: 0,
-            ctime_ns: 0,
-            volume: "uuid:x".into(),
-            inode: Some(1),
-            links: vec![],
+            ..CopyEntry::default()
         };
         let mut group = Group {
             digest: Digest::from_bytes(&[1; 32]).unwrap(),

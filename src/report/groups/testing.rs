@@ -65,13 +65,12 @@ pub(crate) fn odd_group() -> Group {
 /// One copy, modified at 2024-05-01 12:00:00.000000042 UTC.
 pub(crate) fn copy(path: &str, root: &str) -> CopyEntry {
     CopyEntry {
-        ctime_ns: 0,
         path: path.into(),
         root: root.into(),
         mtime_ns: 1_714_564_800_000_000_042,
         volume: "uuid:5e1f".into(),
         inode: Some(4711),
-        links: vec![],
+        ..CopyEntry::default()
     }
 }
 

@@ -182,11 +182,10 @@ mod tests {
             kind: EntryKind::File,
             meta: FileMeta {
                 size,
-                allocated: size,
                 mtime_ns,
                 ctime_ns,
                 ino,
-                nlink: 1,
+                ..FileMeta::default()
             },
             dev: DEV,
             mount: None,
