@@ -7,9 +7,9 @@ use crate::catalog::{CatalogError, ReadOnly};
 use crate::pool::{WorkItem, WorkerContext};
 use crate::scan::context::{ItemContext, RunContext};
 use crate::scan::devices::{Pace, Turn};
-use crate::scan::engine::{Item, ItemReport, ReadItem, Task, Work};
+use crate::scan::engine::{Item, ItemReport, Work};
 use crate::scan::list::list;
-use crate::scan::read::{Buffers, Class, Sampler, audit_batch, hash_classes, probe_batch};
+use crate::scan::read::{Buffers, Sampler, read};
 
 /// What a worker thread keeps between items.
 pub(crate) struct Worker {
@@ -82,16 +82,7 @@ impl Worker {
                 let is_last_attempt = work.failed >= self.retries;
                 list(&mut item, folder, is_last_attempt, &mut self.sampler);
             }
-            Item::Read(ReadItem { task, copies }) => match task {
-                Task::Probe => probe_batch(&mut item, copies, &mut self.sampler),
-                Task::Hash(spans) => {
-                    let classes = Class::all(copies, spans);
-                    hash_classes(&mut item, &classes, &mut self.chunks);
-                }
-                Task::Audit(expected) => {
-                    audit_batch(&mut item, copies, expected, &mut self.chunks);
-                }
-            },
+            Item::Read(files) => read(&mut item, files, &mut self.sampler, &mut self.chunks),
         }
         item.finish()
     }

@@ -8,9 +8,27 @@ mod hash_source;
 mod probe;
 mod sample;
 
+use crate::scan::context::ItemContext;
+use crate::scan::engine::{ReadItem, Task};
 pub(crate) use at_sight::ListedFolder;
-pub(crate) use audit::audit_batch;
-pub(crate) use compare::{Buffers, Class, hash_classes};
+use audit::audit_batch;
+pub(crate) use compare::Buffers;
+use compare::{Class, hash_classes};
 pub(crate) use hash_source::{Classes, HashSource};
-pub(crate) use probe::probe_batch;
+use probe::probe_batch;
 pub(crate) use sample::Sampler;
+
+/// Reads the files of an item for what its task says.
+pub(crate) fn read(
+    context: &mut ItemContext<'_>,
+    item: &ReadItem,
+    sampler: &mut Sampler,
+    buffers: &mut Buffers,
+) {
+    let ReadItem { task, copies } = item;
+    match task {
+        Task::Probe => probe_batch(context, copies, sampler),
+        Task::Hash(spans) => hash_classes(context, &Class::all(copies, spans), buffers),
+        Task::Audit(expected) => audit_batch(context, copies, expected, buffers),
+    }
+}
