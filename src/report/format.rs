@@ -65,6 +65,16 @@ impl Format {
         }
     }
 
+    /// Whether a note beside a report says that a limit left out groups.
+    pub(crate) const fn notes_limit(self) -> bool {
+        matches!(self, Self::Csv | Self::Fdupes)
+    }
+
+    /// Whether a note beside a report says which scan it reflects.
+    pub(crate) const fn notes_scan(self) -> bool {
+        matches!(self, Self::Jsonl | Self::Csv | Self::Fdupes)
+    }
+
     /// What it is, for the help.
     pub const fn description(self) -> &'static str {
         match self {

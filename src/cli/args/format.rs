@@ -5,6 +5,7 @@ use clap::builder::TypedValueParser;
 
 use super::choice::one_of;
 use crate::report::Format;
+use crate::settings::values;
 
 /// Accepts the names of these formats.
 pub(super) fn among(formats: &[Format]) -> impl TypedValueParser<Value = Format> + use<> {
@@ -12,14 +13,19 @@ pub(super) fn among(formats: &[Format]) -> impl TypedValueParser<Value = Format>
     one_of(&formats.iter().map(choice).collect::<Vec<_>>())
 }
 
+/// The help of an option that accepts these formats.
+fn help(formats: &[Format]) -> String {
+    let names: Vec<_> = formats.iter().map(|format| format.name()).collect();
+    format!("Output format: {}", values::alternatives(&names))
+}
+
 macro_rules! format_options {
-    ($(#[$doc:meta])* $name:ident, $formats:expr, $help:literal) => {
+    ($(#[$doc:meta])* $name:ident, $formats:expr) => {
         $(#[$doc])*
         #[derive(Debug, Default, Args)]
         #[command(next_help_heading = "Output")]
         pub(crate) struct $name {
-            #[doc = $help]
-            #[arg(long, value_name = "FORMAT", default_value = "table")]
+            #[arg(long, help = help(&$formats), value_name = "FORMAT", default_value = "table")]
             #[arg(value_parser = among(&$formats))]
             format: Format,
 
@@ -43,18 +49,15 @@ macro_rules! format_options {
 format_options!(
     /// Formats of a report of duplicates.
     ReportFormat,
-    Format::OF_REPORTS,
-    "Output format: table, json, jsonl, csv, fdupes or html"
+    Format::OF_REPORTS
 );
 format_options!(
     /// Formats of an answer that is a list of rows.
     RowsFormat,
-    Format::OF_ROWS,
-    "Output format: table, json or csv"
+    Format::OF_ROWS
 );
 format_options!(
     /// Formats of everything else.
     PlainFormat,
-    Format::PLAIN,
-    "Output format: table or json"
+    Format::PLAIN
 );

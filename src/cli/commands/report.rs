@@ -48,12 +48,12 @@ pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
     };
     let skipped =
         output.write(|style, out| write(groups, &header, renderer(format, style, out)))?;
-    if matches!(format, Format::Csv | Format::Fdupes) && skipped.groups > 0 {
+    if format.notes_limit() && skipped.groups > 0 {
         let shown = args.limit.unwrap_or(0);
         let all = text::counted(shown + skipped.groups, "group", "groups");
         context.note(&format!("showing {} of {all}", text::grouped(shown)));
     }
-    if matches!(format, Format::Jsonl | Format::Csv | Format::Fdupes) {
+    if format.notes_scan() {
         context.note(&text::as_of(&header));
     }
     for sentence in sentences(skipped) {
