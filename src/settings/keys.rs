@@ -1,7 +1,9 @@
 //! The names of all settings: one list that gives the keys of the file, the
-//! environment variables and the flags.
+//! environment variables and the flags. And what the switches among them set.
 
 use std::fmt;
+
+use crate::model::ScanOptions;
 
 /// The variable that names the configuration file; not a setting of its own.
 pub(crate) const CONFIG_VARIABLE: &str = "DUPESCAN_CONFIG";
@@ -96,6 +98,19 @@ keys! {
     /// Internal failures after which a scan gives up.
     FatalErrors = "fatal_errors",
 }
+
+/// An option of a scan that is on or off.
+type Switch = fn(&mut ScanOptions) -> &mut bool;
+
+/// The settings that switch an option of scans on. `hidden` is not among them: it
+/// switches one off.
+pub(crate) const SWITCHES: [(Key, Switch); 5] = [
+    (Key::Gitignore, |scan| &mut scan.listing.gitignore),
+    (Key::FollowLinks, |scan| &mut scan.listing.follow_links),
+    (Key::OneFileSystem, |scan| &mut scan.listing.one_file_system),
+    (Key::IgnoreCtime, |scan| &mut scan.ignore_ctime),
+    (Key::Nice, |scan| &mut scan.nice),
+];
 
 impl Key {
     /// The setting with this key in the file.

@@ -21,8 +21,8 @@ use std::{fs, io};
 
 use environment::Environment;
 pub use error::ConfigError;
-use keys::CONFIG_VARIABLE;
 pub use keys::Key;
+use keys::{CONFIG_VARIABLE, SWITCHES};
 pub use layers::Layer;
 use tracing::Level;
 
@@ -298,31 +298,28 @@ fn limits(settings: &Layer) -> Result<Limits, ConfigError> {
 }
 
 fn scan(settings: &Layer) -> Result<ScanOptions, ConfigError> {
-    let flag = |key| Ok(settings.get(key, values::boolean)?.unwrap_or(false));
     let io = values::choice(&[
         ("auto", IoMode::Auto),
         ("ssd", IoMode::Ssd),
         ("hdd", IoMode::Hdd),
     ]);
-    let options = ScanOptions {
+    let mut options = ScanOptions {
         algorithm: settings.get(Key::Hash, str::parse::<Algorithm>)?,
         listing: ListingOptions {
-            follow_links: flag(Key::FollowLinks)?,
-            one_file_system: flag(Key::OneFileSystem)?,
             include: settings.list(Key::Include, values::glob)?,
             exclude: settings.list(Key::Exclude, values::glob)?,
-            gitignore: flag(Key::Gitignore)?,
             no_hidden: settings.get(Key::Hidden, values::boolean)? == Some(false),
             ..ListingOptions::default()
         },
-        ignore_ctime: flag(Key::IgnoreCtime)?,
         min_size: settings.get(Key::MinSize, values::size)?,
         max_size: settings.get(Key::MaxSize, values::size)?,
-        nice: flag(Key::Nice)?,
         bwlimit: settings.get(Key::Bwlimit, values::rate)?.flatten(),
         io: settings.get(Key::Io, io)?.unwrap_or_default(),
         ..ScanOptions::default()
     };
+    for (key, switch) in SWITCHES {
+        *switch(&mut options) = settings.get(key, values::boolean)?.unwrap_or(false);
+    }
     match (options.min_size, options.max_size) {
         (Some(min), Some(max)) if min > max => {
             let allowed = format!("expected at least min_size, {min} bytes");
