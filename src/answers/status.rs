@@ -7,7 +7,7 @@ use crate::access::online_state;
 use crate::catalog::{
     CatalogError, Lock, ReadOnly, RootRow, ScanRow, StageProgress, VolumeRow, Wanted, own_files,
 };
-use crate::model::{Algorithm, Stage, Timestamp};
+use crate::model::{Algorithm, ScanId, Stage, Timestamp, Totals};
 use crate::platform::VolumeTable;
 
 /// Everything that is shown.
@@ -19,7 +19,8 @@ pub(crate) struct Status {
     pub(crate) roots: Vec<RootStatus>,
     pub(crate) volumes: Vec<(VolumeRow, Timestamp)>,
     pub(crate) unfinished: Vec<Unfinished>,
-    pub(crate) settled: Option<ScanRow>,
+    /// The sums over all groups, and the last scan that counted them.
+    pub(crate) totals: Option<(ScanId, Totals)>,
     pub(crate) dead_letters: u64,
     /// Files that an audit found corrupted.
     pub(crate) corrupted: u64,
@@ -86,6 +87,7 @@ impl RootState {
 impl Status {
     pub(crate) fn of(catalog: &ReadOnly) -> Result<Self, CatalogError> {
         let roots = catalog.roots()?;
+        let user = User::of(catalog);
         let mut shares = Shares::default();
         let unfinished = catalog
             .unfinished_scans()?
@@ -105,13 +107,26 @@ impl Status {
             algorithm: catalog.algorithm()?,
             unfinished,
             volumes: catalog.volumes()?,
-            settled: catalog.last_settled_scan()?,
+            totals: totals(catalog, &user)?,
             dead_letters: catalog.fault_count()?,
             corrupted: catalog.corrupted()?.len() as u64,
-            user: User::of(catalog),
+            user,
             roots: root_states(catalog, roots)?,
         })
     }
+}
+
+/// The sums over all groups. While a scan is running they are those of the scan
+/// before it: counting takes time, and the numbers would not last.
+fn totals(catalog: &ReadOnly, user: &User) -> Result<Option<(ScanId, Totals)>, CatalogError> {
+    let Some(scan) = catalog.last_settled_scan()? else {
+        return Ok(None);
+    };
+    let totals = match (user, scan.totals) {
+        (User::Process(_), Some(totals)) => totals,
+        _ => catalog.totals()?,
+    };
+    Ok(Some((scan.id, totals)))
 }
 
 /// The shares found so far: scans that stopped together have one, and it

@@ -26,6 +26,26 @@ fn a_root_is_forgotten_with_all_its_rows() {
 }
 
 #[test]
+fn status_and_report_agree_on_the_totals_afterwards() {
+    let env = TestEnv::new();
+    env.file("tree/a", "x")
+        .file("other/c", "x")
+        .file("other/d", "x");
+    env.file("tree/e", "yy").file("tree/f", "yy");
+    env.run("scan tree other").ok();
+    let totals = |line: &str| env.run(line).ok().json()["totals"].clone();
+    assert_eq!(totals("status --format json")["groups"], 2);
+    env.run("forget tree").ok();
+    let (status, report) = (
+        totals("status --format json"),
+        totals("report --format json"),
+    );
+    assert_eq!(status["groups"], 1);
+    assert_eq!(status["copies"], report["copies"]);
+    assert_eq!(status["reclaimable"], report["reclaimable"]);
+}
+
+#[test]
 fn a_root_that_is_gone_can_be_forgotten() {
     let env = TestEnv::new();
     env.file("tree/a", "x").file("other/c", "x");

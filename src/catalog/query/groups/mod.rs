@@ -212,6 +212,21 @@ impl GroupList {
     }
 }
 
+impl ReadOnly {
+    /// The sums over all groups as they are now: those of the last scan, or
+    /// counted again where something else changed groups since.
+    pub fn totals(&self) -> Result<Totals, CatalogError> {
+        if let Some(kept) = self.kept_summary()? {
+            return Ok(kept.totals);
+        }
+        let none = GroupFilter {
+            limit: Some(0),
+            ..GroupFilter::default()
+        };
+        Ok(GroupList::build(self.sibling()?, none)?.totals())
+    }
+}
+
 /// Groups that a walk by path meets before their members are read.
 const WALK_AHEAD: usize = 100_000;
 

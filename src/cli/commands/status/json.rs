@@ -149,11 +149,9 @@ pub(crate) fn render(status: &Status) -> anyhow::Result<String> {
             .iter()
             .map(|scan| ScanJson::new(scan, status.now))
             .collect(),
-        totals: status.settled.as_ref().and_then(|scan| {
-            Some(TotalsJson {
-                as_of_scan: scan.id.0,
-                totals: scan.totals?,
-            })
+        totals: status.totals.map(|(scan, totals)| TotalsJson {
+            as_of_scan: scan.0,
+            totals,
         }),
         errors: status.dead_letters,
         corrupted: status.corrupted,

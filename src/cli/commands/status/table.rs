@@ -157,11 +157,11 @@ fn age(seconds: u64) -> String {
 }
 
 fn push_totals(text: &mut String, status: &Status, exact: bool) -> fmt::Result {
-    if let Some((scan, totals)) = status.settled.as_ref().and_then(|s| Some((s, s.totals?))) {
+    if let Some((scan, totals)) = status.totals {
         writeln!(
             text,
             "As of scan {}: {}",
-            scan.id,
+            scan,
             group_totals(&totals, exact)
         )?;
         if totals.unchecked > 0 {
