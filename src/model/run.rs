@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::fault::Fault;
-use super::group::Summary;
+use super::group::{Summary, Totals};
 use super::ids::VolumeId;
 use super::stage::Stage;
 
@@ -162,9 +162,11 @@ pub struct Outcome {
     pub findings: Findings,
     /// Names that took over what was known of their inode.
     pub adopted: u64,
-    /// The totals of the whole catalog and what saves most; `None` when
+    /// The totals of what was scanned, and what saves most; `None` when
     /// interrupted.
     pub summary: Option<Summary>,
+    /// The totals of the whole catalog, where more is in it than was scanned.
+    pub whole: Option<Totals>,
     /// How long it took.
     pub elapsed: Duration,
     /// Where that time went.

@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use crate::model::{GROUPS_FOR_FOLDERS, Outcome, ScanCounters, Summary, TopGroup, escape};
+use crate::model::{GROUPS_FOR_FOLDERS, Outcome, ScanCounters, Summary, TopGroup, Totals, escape};
 use crate::report::rows::{Align, table};
 use crate::report::text;
 use crate::report::text::{counted, grouped, human_size};
@@ -35,7 +35,7 @@ pub(crate) fn write(
 ) -> io::Result<()> {
     scanned(outcome, &outcome.counters, out)?;
     if let (Some(summary), Some(setting)) = (&outcome.summary, setting) {
-        duplicates(style, summary, setting, outcome.counters.bytes, out)?;
+        duplicates(style, summary, setting, outcome, out)?;
     }
     Ok(())
 }
@@ -113,16 +113,22 @@ fn duplicates(
     style: &SummaryStyle<'_>,
     summary: &Summary,
     setting: &Setting,
-    scanned: u64,
+    outcome: &Outcome,
     out: &mut impl Write,
 ) -> io::Result<()> {
     let totals = &summary.totals;
     match totals.groups {
-        0 => writeln!(out, "No duplicates in the catalog")?,
+        0 => writeln!(out, "No duplicates")?,
         _ => writeln!(out, "{}", text::group_totals(totals, false))?,
     }
-    if totals.groups > 0 {
-        writeln!(out, "  {}", setting.share(totals.reclaimable, scanned))?;
+    let share = |totals: &Totals| setting.share(totals.reclaimable, outcome.counters.bytes);
+    match &outcome.whole {
+        None if totals.groups > 0 => writeln!(out, "  {}", share(totals))?,
+        Some(whole) if whole.groups > 0 => {
+            let sums = text::group_totals(whole, false);
+            writeln!(out, "Whole catalog: {sums}, {}", share(whole))?;
+        }
+        None | Some(_) => {}
     }
     if totals.unchecked > 0 {
         writeln!(out, "{}", text::unchecked(totals.unchecked))?;

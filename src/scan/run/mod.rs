@@ -24,7 +24,7 @@ use crate::catalog::{
 };
 use crate::model::{
     Fault, Mode, Outcome, ScanCounters, ScanId, ScanOptions, ScanState, Stage, Step, Summary,
-    Timing,
+    Timing, Totals,
 };
 use crate::platform::give_back_memory;
 use summary::summarise;
@@ -59,6 +59,7 @@ pub fn run(
         has_probed: false,
         adopted: 0,
         summary: None,
+        whole: None,
         timing: Timing::default(),
         notify,
     };
@@ -80,6 +81,7 @@ struct Run<'a> {
     has_probed: bool,
     adopted: u64,
     summary: Option<Summary>,
+    whole: Option<Totals>,
     timing: Timing,
     notify: &'a mut dyn FnMut(Notice),
 }
@@ -300,20 +302,41 @@ impl Run<'_> {
     }
 
     fn add_up(&mut self) -> Result<(), ScanError> {
-        let summary = match self.reader()?.kept_summary()? {
+        let mut summary = match self.reader()?.kept_summary()? {
             Some(kept) => kept,
             None => {
                 // All rows are about to be counted, which takes the most
                 // memory of all, and the stages have left theirs behind.
                 give_back_memory();
-                self.timed_query(|run| summarise(run.reader()?))?
+                self.timed_query(|run| summarise(run.reader()?, Vec::new()))?
             }
         };
         let (cut_off, done) = self.scans.iter().partition(|scan| self.is_cut_off(**scan));
         self.writer.complete(done, summary.clone())?;
         self.interrupt(&cut_off)?;
+        if let Some(places) = self.scanned_part()? {
+            self.whole = Some(summary.totals);
+            summary = self.timed_query(|run| summarise(run.reader()?, places))?;
+        }
         self.summary = Some(summary);
         Ok(())
+    }
+
+    /// The folders that were scanned; `None` if they are all that is in the catalog.
+    fn scanned_part(&self) -> Result<Option<Vec<PathBuf>>, CatalogError> {
+        let reader = self.reader()?;
+        let (mut others, mut places) = (reader.roots()?, Vec::new());
+        for root in &self.plan.roots {
+            let scan = reader.scan(root.scan)?;
+            let below = scan.map(|scan| scan.subpath).unwrap_or_default();
+            if let Some(open) = self.shared.roots.get(&root.root) {
+                places.push(join(&open.path, &below));
+            }
+            if below.as_os_str().is_empty() {
+                others.retain(|other| other.id != root.root);
+            }
+        }
+        Ok((!others.is_empty()).then_some(places))
     }
 
     /// Whether a device that was given up left a scan unfinished.
@@ -401,6 +424,7 @@ impl Run<'_> {
             findings,
             adopted: self.adopted,
             summary: self.summary,
+            whole: self.whole,
             elapsed: began.elapsed(),
             timing: self.timing,
         })

@@ -1,5 +1,5 @@
-//! What a scan ends with: the totals of the whole catalog, and the groups and
-//! folders that free most.
+//! What a scan ends with: the totals, and the groups and folders with the most
+//! reclaimable bytes.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,12 @@ use crate::model::{GROUPS_FOR_FOLDERS, Group, Summary, TopFolder, TopGroup};
 /// Groups and folders that a summary shows.
 const SHOWN: usize = 10;
 
-/// Looks at all files once.
-pub(crate) fn summarise(reader: ReadOnly) -> Result<Summary, CatalogError> {
+/// Looks at all files once, for the groups with a copy below one of these paths;
+/// without any, for all groups.
+pub(crate) fn summarise(reader: ReadOnly, below: Vec<PathBuf>) -> Result<Summary, CatalogError> {
     let filter = GroupFilter {
         limit: Some(GROUPS_FOR_FOLDERS),
+        below,
         ..GroupFilter::default()
     };
     let mut list = GroupList::build(reader, filter)?;

@@ -525,7 +525,13 @@ fn the_summary_says_how_much_is_duplicate_and_what_to_look_at_next() {
     // 24 + 23 of 56 + 31 + 8 bytes.
     env.run("scan more")
         .ok()
-        .says("  49 % of the 95 B in the catalog\n");
+        .says("1 duplicate group, 4 copies, 24 B reclaimable\nWhole catalog: 2 duplicate groups, ")
+        .says(", 49 % of the 95 B in the catalog\n");
+    // An empty folder has none of the duplicates of others.
+    env.folder("empty")
+        .run("scan empty")
+        .ok()
+        .says("\nNo duplicates\nWhole catalog: 2 ");
     env.remove("tree").remove("more").file("tree/u", "u");
     env.run("scan --allow-empty tree")
         .ok()
