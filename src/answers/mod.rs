@@ -10,7 +10,9 @@ mod now;
 mod place;
 mod status;
 
-pub(crate) use diff::{Diff, DiffSide, DiffVerdict, FileCount, Objection, WhyUnchecked};
+pub(crate) use diff::{
+    Diff, DiffSide, DiffVerdict, FileCount, MountPoints, Objection, Unscanned, WhyUnchecked,
+};
 pub(crate) use find::{FindError, FindVerdict, Finder, Found, FoundFile, Sought};
 pub(crate) use folders::FolderQuestion;
 pub(crate) use groups::{Groups, Skipped};

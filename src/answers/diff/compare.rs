@@ -2,15 +2,16 @@
 //! are now.
 
 use std::collections::HashSet;
-use std::ffi::OsString;
+use std::path::Path;
 
 use rayon::prelude::*;
 
+use super::folders::Folders;
 use super::verdict::{DiffVerdict, WhyUnchecked};
 use crate::access::{Checker, Look};
 use crate::answers::now::Now;
-use crate::catalog::{CatalogError, DiffFile, DiffFolder, DiffMatch, PlaceDiff};
-use crate::platform::{Dir, Entries, EntryKind, FileId, Links};
+use crate::catalog::{CatalogError, DiffFile, DiffMatch, PlaceDiff};
+use crate::platform::FileId;
 
 /// Copies of a file that are looked at together.
 const FEW: u32 = 4;
@@ -43,37 +44,11 @@ impl Comparison {
         })
     }
 
-    /// Looks at all folders of our place, before any file. Returns how many
-    /// changed since they were listed.
-    pub(crate) fn look_at_folders(&mut self) -> Result<u64, CatalogError> {
-        let Self { places, looker } = self;
-        let mut changed = 0;
-        loop {
-            let folders = places.next_folders()?;
-            if folders.is_empty() {
-                return Ok(changed);
-            }
-            let seen: Vec<_> = folders
-                .par_iter()
-                .map(|folder| {
-                    let dir = looker.checker.open_folder(&folder.path)?;
-                    let stat = dir.stat()?;
-                    let times = (stat.meta.mtime_ns, stat.meta.ctime_ns);
-                    std::io::Result::Ok((dir, stat.id(), times))
-                })
-                .collect();
-            for (folder, seen) in folders.iter().zip(seen) {
-                let is_same = match seen {
-                    Ok((dir, id, now)) => {
-                        looker.inside.insert(id);
-                        has_only_listed_emptiness(&dir, folder, places)?
-                            && (folder.times == Some(now) || has_listed_names(dir, folder, places)?)
-                    }
-                    Err(_) => false,
-                };
-                changed += u64::from(!is_same);
-            }
-        }
+    /// Looks at all folders of the place at `path`, before any file.
+    pub(crate) fn look_at_folders(&mut self, path: &Path) -> Result<Folders, CatalogError> {
+        let mut folders = Folders::look(&mut self.places, path, &self.looker.checker)?;
+        self.looker.inside = std::mem::take(&mut folders.inside);
+        Ok(folders)
     }
 
     /// The next files of our place, and what they are; none at the end.
@@ -140,55 +115,4 @@ fn judge(file: &DiffFile, own: Now, copies: Vec<Copy>) -> DiffVerdict {
         (own, _) => WhyUnchecked::File(own),
     };
     DiffVerdict::Unchecked(why)
-}
-
-/// Whether the files that were empty still are. They are not compared, so one
-/// that got content would be lost.
-fn has_only_listed_emptiness(
-    dir: &Dir,
-    folder: &DiffFolder,
-    places: &PlaceDiff,
-) -> Result<bool, CatalogError> {
-    let names = places.catalog().empty_files_of(folder.id)?;
-    Ok(names
-        .iter()
-        .all(|name| match dir.stat_entry(name, Links::Refuse) {
-            Ok(stat) => stat.kind == EntryKind::File && stat.meta.size == 0,
-            Err(error) => error.kind() == std::io::ErrorKind::NotFound,
-        }))
-}
-
-/// Whether a folder whose times moved, or were too fresh to prove anything,
-/// contains exactly the files and folders that were listed. Together with the
-/// states of the files, that says as much as its times would.
-fn has_listed_names(
-    mut dir: Dir,
-    folder: &DiffFolder,
-    places: &PlaceDiff,
-) -> Result<bool, CatalogError> {
-    let names = places.catalog().live_names(folder.id)?;
-    let known: HashSet<OsString> = names.into_iter().collect();
-    Ok(has_names(&mut dir, &known).unwrap_or(false))
-}
-
-fn has_names(dir: &mut Dir, known: &HashSet<OsString>) -> std::io::Result<bool> {
-    let mut found = 0;
-    let mut entries = Entries::of(dir)?;
-    while let Some(entry) = entries.next().transpose()? {
-        if known.contains(&*entry.name) {
-            found += 1;
-            continue;
-        }
-        let kind = match entry.kind_hint {
-            Some(kind) => kind,
-            None => {
-                let stat = entries.dir().stat_entry(&entry.name, Links::Refuse)?;
-                stat.kind
-            }
-        };
-        if matches!(kind, EntryKind::File | EntryKind::Folder) {
-            return Ok(false);
-        }
-    }
-    Ok(found == known.len())
 }

@@ -2,6 +2,7 @@
 //! safe to wipe.
 
 mod compare;
+mod folders;
 mod standing;
 mod verdict;
 
@@ -10,6 +11,7 @@ use crate::catalog::{CatalogError, DiffFile, FileFilter, PlaceDiff, ReadOnly};
 use super::place::Place;
 use crate::model::total;
 use compare::Comparison;
+pub(crate) use folders::{Folders, MountPoints, Unscanned};
 pub(crate) use standing::{DiffSide, Objection};
 pub(crate) use verdict::{DiffVerdict, WhyUnchecked};
 
@@ -39,8 +41,8 @@ pub(crate) struct Diff {
     pub(crate) duplicate: FileCount,
     pub(crate) only: FileCount,
     pub(crate) unchecked: FileCount,
-    /// Folders that changed since they were listed.
-    pub(crate) changed_folders: u64,
+    /// How the folders of our place are now.
+    pub(crate) folders: Folders,
 }
 
 impl Diff {
@@ -64,7 +66,7 @@ impl Diff {
             duplicate: FileCount::default(),
             only: FileCount::default(),
             unchecked: FileCount::default(),
-            changed_folders: comparison.look_at_folders()?,
+            folders: comparison.look_at_folders(&ours.path)?,
             comparison,
         })
     }
@@ -97,6 +99,7 @@ impl Diff {
         self.ours.objections.is_empty()
             && self.theirs.objections.is_empty()
             && !self.is_partial
-            && (self.only.files, self.unchecked.files, self.changed_folders) == (0, 0, 0)
+            && self.folders.are_as_scanned()
+            && (self.only.files, self.unchecked.files) == (0, 0)
     }
 }

@@ -35,6 +35,13 @@ impl FsType {
         Self::find(|(_, known, _)| *known == name)
     }
 
+    /// Whether the times of a folder move whenever a name in it comes or goes.
+    /// Only where that is known: FUSE and network servers do as they please, FAT
+    /// keeps none for its topmost folder, and an overlay is changed from below.
+    pub(crate) fn has_folder_times(&self) -> bool {
+        FOLDER_TIMES.contains(&self.name)
+    }
+
     fn find(wanted: impl Fn(&&Row) -> bool) -> Self {
         let (_, name, nature) = TABLE.iter().find(wanted).unwrap_or(&UNKNOWN);
         Self {
@@ -43,6 +50,13 @@ impl FsType {
         }
     }
 }
+
+/// Filesystems that keep the times of folders as POSIX says. ext4 stands for ext2
+/// and ext3 too, which have its magic number.
+const FOLDER_TIMES: &[&str] = &[
+    "ext4", "xfs", "btrfs", "tmpfs", "zfs", "f2fs", "bcachefs", "ramfs", "reiserfs", "jfs",
+    "nilfs2", "ubifs", "apfs", "ufs",
+];
 
 type Row = (u32, &'static str, Nature);
 
@@ -140,6 +154,26 @@ mod tests {
         let mut seen = HashSet::new();
         for (magic, name, _) in TABLE {
             assert!(*magic == 0 || seen.insert(magic), "{name}");
+        }
+    }
+
+    #[test]
+    fn folder_times_are_trusted_only_where_they_are_known_to_move() {
+        let has = |name| FsType::from_name(name).has_folder_times();
+        for name in FOLDER_TIMES {
+            assert!(has(name), "{name} is in no row of the table");
+        }
+        for name in [
+            "fuse",
+            "vfat",
+            "exfat",
+            "nfs",
+            "cifs",
+            "overlay",
+            "9p",
+            "no such type",
+        ] {
+            assert!(!has(name), "{name}");
         }
     }
 

@@ -22,6 +22,8 @@ pub struct Volume {
     pub pseudo: bool,
     /// Whether its files may lie on another machine.
     pub network: bool,
+    /// Whether the times of a folder move whenever a name in it comes or goes.
+    pub folder_times: bool,
     /// Device number, as `stat` gives it.
     pub dev: u64,
 }
@@ -39,6 +41,7 @@ impl Volume {
             stable_inodes: matches!(nature, Nature::Local | Nature::Network),
             pseudo: nature == Nature::Pseudo,
             network: matches!(nature, Nature::Network | Nature::NetworkUnstable),
+            folder_times: fstype.has_folder_times(),
             dev,
         })
     }

@@ -9,7 +9,7 @@ use super::visit::{Stop, Visit, fault};
 use crate::access::{folder_fault, join};
 use crate::catalog::Signature;
 use crate::model::{Step, VolumeId};
-use crate::platform::{Dir, Links, Stat};
+use crate::platform::{Dir, Links, Stat, Volume};
 use crate::scan::context::ListingContext;
 use crate::scan::engine::{FromParent, ListItem, Origin};
 use crate::scan::scope::IgnoreChain;
@@ -143,17 +143,24 @@ impl Folder {
         if self.known.was_mount_point && !self.is_mount_point() && !listing.allow_empty {
             return Ok(Verdict::Offline);
         }
-        let volumes = &visit.context.run.volumes;
-        let volume = volumes.of(&self.dir, self.stat.dev);
-        let volume = volume.map_err(fault(Step::OpenFolder))?;
+        let volume = self.volume(visit)?;
         Ok(match volume.pseudo {
             true => Verdict::Skip(volume.fstype.to_owned()),
             false => Verdict::List,
         })
     }
 
-    /// Whether its times are those of its last listing.
+    fn volume(&self, visit: &Visit<'_, '_>) -> Result<Arc<Volume>, Stop> {
+        let volumes = &visit.context.run.volumes;
+        let volume = volumes.of(&self.dir, self.stat.dev);
+        volume.map_err(fault(Step::OpenFolder))
+    }
+
+    /// Whether its times are those of its last listing, and prove something.
     fn is_as_listed(&self, visit: &Visit<'_, '_>) -> Result<bool, Stop> {
+        if !self.volume(visit)?.folder_times {
+            return Ok(false);
+        }
         let row = visit.context.opener.catalog().folder(visit.item.folder)?;
         let meta = &self.stat.meta;
         Ok(row.times == Some((meta.mtime_ns, meta.ctime_ns)))

@@ -281,7 +281,7 @@ fn a_folder_listed_right_after_it_changed_is_compared_by_its_names() {
     env.file("a/new", "one")
         .run("diff a b")
         .code(1)
-        .says("1 folder in A changed");
+        .says("1 file in A has not been scanned: ");
     env.remove("a/new").run("diff a b").ok();
 }
 
@@ -488,7 +488,7 @@ fn the_answer_looks_like_this() {
     insta::assert_snapshot!(shown, @r#"
     {"schema":1,"generated_at":"TIME","as_of":{"scan":2,"finished_at":"TIME"},"files":[
     {"side":"a","status":"only in A","size":9,"mtime":"TIME","path":"/a/gone.txt","reason":null}
-    ],"totals":{"safe_to_wipe":false,"a":{"path":"/a","as_of_scan":1,"as_of":"TIME","other_path":"/b","other_as_of_scan":2,"other_as_of":"TIME","files":2,"bytes":13,"duplicate_files":1,"duplicate_bytes":4,"only_files":1,"only_bytes":9,"unchecked_files":0,"unchecked_bytes":0,"empty_files":0,"changed_folders":0,"reasons":["1 file, 9 B not in B"]}}}
+    ],"totals":{"safe_to_wipe":false,"a":{"path":"/a","as_of_scan":1,"as_of":"TIME","other_path":"/b","other_as_of_scan":2,"other_as_of":"TIME","files":2,"bytes":13,"duplicate_files":1,"duplicate_bytes":4,"only_files":1,"only_bytes":9,"unchecked_files":0,"unchecked_bytes":0,"empty_files":0,"changed_folders":0,"unscanned_files":0,"unscanned_folders":0,"mount_points":0,"reasons":["1 file, 9 B not in B"]}}}
     "#);
 }
 
@@ -600,4 +600,56 @@ fn a_copy_that_proves_nothing_is_unchecked_for_the_true_reason() {
     ] {
         assert!(run.out().contains(reason), "{reason}{}", run.describe());
     }
+}
+
+/// As on a filesystem whose folder times stand still.
+#[test]
+fn a_file_that_was_never_scanned_forbids_the_promise_whatever_the_folder_times() {
+    let env = scanned(equal());
+    env.run("diff a b").ok();
+    env.file("a/sub/never scanned", "precious");
+    env.file("a/new/deep/too", "precious as well");
+    env.freeze_folder_times("a", "a")
+        .freeze_folder_times("a/sub", "a/sub");
+    let run = env.run("diff a b").code(1);
+    run.says("2 files and 2 folders in A have not been scanned, such as ")
+        .says("a/new\n")
+        .keeps_quiet_about("safe to wipe");
+    let totals = &env.run("diff a b --format json").code(1).json()["totals"]["a"];
+    assert_eq!(totals["unscanned_files"], 2);
+    assert_eq!(totals["unscanned_folders"], 2);
+    env.remove("a/new");
+    env.run("diff a b")
+        .code(1)
+        .says("1 file in A has not been scanned: ")
+        .says("a/sub/never scanned\n");
+}
+
+#[test]
+fn what_a_mount_hid_when_it_was_scanned_forbids_the_promise() {
+    let env = TestEnv::new();
+    env.file("a/one", "one")
+        .file("a/hidden/precious", "precious");
+    env.file("cover/two", "two")
+        .file("b/1", "one")
+        .file("b/2", "two");
+    env.settle_clock();
+    let script = "mount --bind cover a/hidden; $DUPESCAN scan a b; umount a/hidden
+        $DUPESCAN diff a b && exit 9; true";
+    let Some(run) = env.run_with_mounts(script) else {
+        skip!("mounting is not permitted");
+    };
+    run.ok()
+        .says("1 file in A has not been scanned: ")
+        .says("a/hidden/precious\n")
+        .keeps_quiet_about("safe to wipe");
+    // While it is mounted, nothing shows what is below it.
+    env.use_db("data/mounted.db");
+    let script = "mount --bind cover a/hidden; $DUPESCAN scan a b
+        $DUPESCAN diff a b && exit 9; $DUPESCAN diff a/hidden b";
+    let run = env.run_with_mounts(script).unwrap();
+    run.ok()
+        .says("1 mount point in A may hide files: ")
+        .says("a/hidden\n")
+        .says("safe to wipe A");
 }

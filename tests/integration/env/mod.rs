@@ -17,7 +17,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -185,6 +185,16 @@ impl TestEnv {
         Some(self.finish(command))
     }
 
+    /// As [`run_with_mounts`](Self::run_with_mounts), with an overlay over the
+    /// folder `lower` mounted read-only at `merged`.
+    pub(crate) fn run_with_overlay(&self, script: &str) -> Option<Run> {
+        const NOT_MOUNTED: i32 = 32;
+        self.folder("lower").folder("merged").folder("data/over");
+        let mount = "mount -t overlay -o lowerdir=lower:data/over none merged";
+        let run = self.run_with_mounts(&format!("{mount}\n{script}"))?;
+        (run.exit != Some(NOT_MOUNTED)).then_some(run)
+    }
+
     /// Runs `dupescan` without the right to read what permissions forbid.
     /// `None` where root cannot give that up.
     pub(crate) fn run_unprivileged(&self, line: &str) -> Option<Run> {
@@ -278,6 +288,21 @@ impl TestEnv {
         let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
         let connection = rusqlite::Connection::open_with_flags(self.db(), flags).ok()?;
         connection.query_row(query, [], |row| row.get(0)).ok()
+    }
+
+    /// Lets a folder of the catalog have the times that `folder` has now, as if
+    /// they had not moved since it was listed.
+    pub(crate) fn freeze_folder_times(&self, folder: &str, catalogued: &str) -> &Self {
+        let meta = fs::metadata(self.path(folder)).unwrap();
+        let mtime = meta.mtime() * 1_000_000_000 + meta.mtime_nsec();
+        let ctime = meta.ctime() * 1_000_000_000 + meta.ctime_nsec();
+        let update = "UPDATE folders SET mtime_ns = ?1, ctime_ns = ?2
+             WHERE id = (SELECT folder FROM folder_paths WHERE path = ?3)";
+        let path = self.path(catalogued);
+        let values = rusqlite::params![mtime, ctime, path.to_str().unwrap()];
+        let db = rusqlite::Connection::open(self.db()).unwrap();
+        assert_eq!(db.execute(update, values).unwrap(), 1, "{catalogued}");
+        self
     }
 
     /// A column of the newest scan.

@@ -392,3 +392,24 @@ fn an_old_unfinished_scan_is_listed_again() {
     env.run("resume").ok().mentions("listing");
     assert_eq!(env.groups(), oracle::groups(&env.path(""), &["tree"]));
 }
+
+/// Where folder times need not move, a resume lists again what it has listed.
+/// An overlay stands for FUSE and FAT here, and the catalog gets the times that
+/// the folder has after the change.
+#[test]
+fn folder_times_are_not_trusted_where_they_need_not_move() {
+    let env = TestEnv::new();
+    env.file("lower/sub/a", "content").settle_clock();
+    let Some(run) = env.run_with_overlay("$DUPESCAN scan merged") else {
+        skip!("mounting an overlay is not permitted");
+    };
+    run.ok();
+    env.file("lower/sub/b", "content").settle_clock();
+    env.freeze_folder_times("lower/sub", "merged/sub");
+    let stop = "UPDATE scans SET state = 'interrupted', stage = 'list', finished_at = NULL";
+    let db = rusqlite::Connection::open(env.db()).unwrap();
+    assert_eq!(db.execute(stop, []).unwrap(), 1);
+    drop(db);
+    env.run_with_overlay("$DUPESCAN resume").unwrap().ok();
+    assert_eq!(env.groups().len(), 1);
+}

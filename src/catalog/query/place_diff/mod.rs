@@ -75,9 +75,6 @@ pub struct DiffFolder {
     pub id: FolderId,
     /// Its absolute path.
     pub path: PathBuf,
-    /// Its (mtime, ctime) when it was listed, if they can prove that nothing
-    /// changed.
-    pub times: Option<(i64, i64)>,
 }
 
 /// Two places of the catalog.
@@ -234,7 +231,6 @@ impl PlaceDiff {
             folders.push(DiffFolder {
                 id,
                 path: self.path(id, OsStr::new(""))?,
-                times: self.catalog.folder(id)?.times,
             });
         }
         Ok(folders)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::words::{Letters, as_of, reasons, sentence, words};
+use super::words::{Letters, as_of, mount_points, reasons, sentence, unscanned, words};
 use crate::answers::{Diff, DiffVerdict};
 use crate::catalog::DiffFile;
 use crate::cli::session::Writing;
@@ -84,8 +84,11 @@ impl Direction {
             let partial = "only some of the files were compared (size, extension or --exclude)";
             all.push(partial.to_owned());
         }
-        if diff.changed_folders > 0 {
-            let folders = counted(diff.changed_folders, "folder", "folders");
+        let folders = &diff.folders;
+        all.extend(unscanned(&folders.unscanned, ours));
+        all.extend(mount_points(&folders.mount_points, ours));
+        if folders.changed > 0 {
+            let folders = counted(folders.changed, "folder", "folders");
             all.push(format!("{folders} in {ours} changed since the scan"));
         }
         if diff.only.files > 0 {

@@ -87,6 +87,9 @@ struct DirectionJson {
     unchecked_bytes: u64,
     empty_files: u64,
     changed_folders: u64,
+    unscanned_files: u64,
+    unscanned_folders: u64,
+    mount_points: u64,
     reasons: Vec<String>,
 }
 
@@ -125,7 +128,10 @@ impl DirectionJson {
             unchecked_files: diff.unchecked.files,
             unchecked_bytes: diff.unchecked.bytes,
             empty_files: diff.empty,
-            changed_folders: diff.changed_folders,
+            changed_folders: diff.folders.changed,
+            unscanned_files: diff.folders.unscanned.files,
+            unscanned_folders: diff.folders.unscanned.folders,
+            mount_points: diff.folders.mount_points.number,
             reasons: direction.objections(),
         }
     }

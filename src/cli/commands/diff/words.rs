@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::answers::{DiffSide, DiffVerdict, FileCount, Now, Objection, WhyUnchecked};
+use crate::answers::{
+    DiffSide, DiffVerdict, FileCount, MountPoints, Now, Objection, Unscanned, WhyUnchecked,
+};
 use crate::catalog::Unresolved;
 use crate::model::{AsOf, TOO_YOUNG, escape};
 use crate::report::files_and_bytes;
-use crate::report::text::{counted, timestamp};
+use crate::report::text::{counted, grouped, timestamp};
 
 /// What our place and the other one are called.
 #[derive(Clone, Copy)]
@@ -103,6 +105,34 @@ pub(crate) fn sentence(objection: &Objection, this: &str, other: &str) -> String
             format!("unknown how {this} was scanned (scan {scan})")
         }
     }
+}
+
+/// What was found in the place called `this` that no scan has met, if anything.
+pub(crate) fn unscanned(unscanned: &Unscanned, this: &str) -> Option<String> {
+    let first = escape(unscanned.first.as_ref()?);
+    let files = counted(unscanned.files, "file", "files");
+    let folders = counted(unscanned.folders, "folder", "folders");
+    let (what, number) = match (unscanned.files, unscanned.folders) {
+        (number, 0) => (files, number),
+        (0, number) => (folders, number),
+        (some, more) => (format!("{files} and {folders}"), some + more),
+    };
+    Some(match number {
+        1 => format!("{what} in {this} has not been scanned: {first}"),
+        _ => format!("{what} in {this} have not been scanned, such as {first}"),
+    })
+}
+
+/// What may be covered in the place called `this`, if anything.
+pub(crate) fn mount_points(points: &MountPoints, this: &str) -> Option<String> {
+    let first = escape(points.first.as_ref()?);
+    Some(match points.number {
+        1 => format!("1 mount point in {this} may hide files: {first}"),
+        number => {
+            let points = grouped(number);
+            format!("{points} mount points in {this} may hide files, such as {first}")
+        }
+    })
 }
 
 pub(crate) fn reasons(reasons: &BTreeMap<String, u64>) -> impl Iterator<Item = String> {
