@@ -62,7 +62,9 @@ impl Checker {
             ctime_ns: copy.ctime_ns,
             ino: copy.inode,
         };
-        names.retain(|name| self.look(name, &state) == Look::Same);
+        names.retain(|name| self.look_itself(name, &state) == Look::Same);
+        copy.symlinks
+            .retain(|name| self.look(name, &state) == Look::Same);
         if names.is_empty() {
             return None;
         }
@@ -75,6 +77,13 @@ impl Checker {
     /// Looks at a file as its root's scans do.
     pub(crate) fn look(&self, path: &Path, state: &FileState) -> Look {
         judge(self.stat(path), state)
+    }
+
+    /// Like [`Checker::look`], for a name that must not be a link.
+    fn look_itself(&self, path: &Path, state: &FileState) -> Look {
+        let reached = self.reach(path);
+        let seen = reached.and_then(|(dir, name, _)| dir.stat_entry(name, Links::Refuse));
+        judge(seen, state)
     }
 
     /// Like [`Checker::look`], for a file that must stand on its own: neither a

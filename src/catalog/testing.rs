@@ -30,6 +30,7 @@ pub(crate) struct TestFile<'a> {
     ino: Option<u64>,
     content: Option<u8>,
     compared: Option<i64>,
+    is_link: bool,
 }
 
 /// A file below its root, with content 1.
@@ -40,6 +41,7 @@ pub(crate) fn file(path: &str, size: u64, ino: u64) -> TestFile<'_> {
         ino: Some(ino),
         content: Some(1),
         compared: None,
+        is_link: false,
     }
 }
 
@@ -53,6 +55,12 @@ impl TestFile<'_> {
     /// Listed, but never read.
     pub(crate) fn unread(mut self) -> Self {
         self.content = None;
+        self
+    }
+
+    /// A symbolic link to the file with this inode.
+    pub(crate) fn link(mut self) -> Self {
+        self.is_link = true;
         self
     }
 
@@ -90,6 +98,7 @@ impl TestFile<'_> {
                 ..FileMeta::default()
             },
             ino: self.ino,
+            is_link: self.is_link,
             keeps_digest: false,
             replaces,
             returns,
@@ -266,6 +275,7 @@ impl Run {
             is_repeat: false,
             volume: self.volume,
             mount_point: false,
+            is_linked: false,
             times: None,
             new_folders: Vec::new(),
             returned_folders: Vec::new(),

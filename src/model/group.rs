@@ -39,7 +39,8 @@ pub fn total(sizes: impl IntoIterator<Item = u64>) -> u64 {
 /// One copy (volume and inode) in a group, under all its known names.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CopyEntry {
-    /// Absolute path: the first of the copy's names in byte order.
+    /// Absolute path: the first of the copy's names in byte order; never a
+    /// symbolic link.
     pub path: PathBuf,
     /// Path of the root that `path` is in.
     pub root: PathBuf,
@@ -53,10 +54,13 @@ pub struct CopyEntry {
     pub inode: Option<u64>,
     /// The copy's other names (hard links, bind mounts), in byte order.
     pub links: Vec<PathBuf>,
+    /// Symbolic links to the copy, and its paths through linked folders, in byte
+    /// order: deleting these leaves nothing to reclaim, or deletes the copy.
+    pub symlinks: Vec<PathBuf>,
 }
 
 impl CopyEntry {
-    /// All names of the copy.
+    /// All names of the copy that are not symbolic links.
     pub fn names(&self) -> impl Iterator<Item = &PathBuf> {
         std::iter::once(&self.path).chain(&self.links)
     }

@@ -15,7 +15,7 @@ pub mod sampling;
 mod stage;
 mod time;
 
-pub use copy::CopyId;
+pub use copy::{CopyId, Reach};
 pub use digest::{Algorithm, Digest, Probe};
 pub use escape::escape;
 pub(crate) use escape::{disarm, is_hazardous};

@@ -6,7 +6,7 @@ use rusqlite::params;
 use super::files::{FileFilter, FileList, Fold, Verdict};
 use super::places::Extent;
 use super::unresolved::open_classes;
-use crate::catalog::store::terms::{COPY, CORRUPTED};
+use crate::catalog::store::terms::{COPY, CORRUPTED, REAL};
 use crate::catalog::store::{CatalogError, ReadOnly, sql};
 use crate::model::FolderId;
 
@@ -43,7 +43,7 @@ impl FileList {
                    FROM temp.places JOIN files ON files.folder = places.folder
                    JOIN folders ON folders.id = files.folder
                    LEFT JOIN temp.copy_counts AS counted ON counted.digest = files.digest
-                  WHERE files.removed_in IS NULL AND files.size > 0
+                  WHERE files.removed_in IS NULL AND files.size > 0 AND {REAL}
                     AND files.size BETWEEN ?1 AND ?2
                     AND (ifnull(counted.copies, 1) < ?3 OR {CORRUPTED})
                   ORDER BY verdict = {unchecked}, files.size DESC, folders.volume, files.ino,
@@ -70,7 +70,7 @@ fn count_copies(catalog: &ReadOnly) -> Result<(), CatalogError> {
          SELECT digest, count(*) - sum(is_corrupted), max(is_corrupted) FROM (
                 SELECT files.digest AS digest, max({CORRUPTED}) AS is_corrupted
                   FROM files JOIN folders ON folders.id = files.folder
-                 WHERE files.removed_in IS NULL AND files.digest IS NOT NULL
+                 WHERE files.removed_in IS NULL AND files.digest IS NOT NULL AND {REAL}
                  GROUP BY files.digest, {copy})
           GROUP BY digest;",
         copy = COPY.key(&["files.folder", "files.name"])
@@ -124,6 +124,13 @@ mod tests {
         let two = |name: &str| row(&format!("/r/two/{name}"), 2, Verdict::Duplicate);
         assert_eq!(few(&bed, 3), [lone, once, two("a"), two("b")]);
         assert_eq!(few(&bed, 4).len(), 7);
+    }
+
+    #[test]
+    fn a_symbolic_link_is_no_copy() {
+        let bed = Bed::new();
+        bed.scan("/r", &[file("a", 20, 1), file("link", 20, 2).link()]);
+        assert_eq!(few(&bed, 2), [row("/r/a", 1, Verdict::Unique)]);
     }
 
     #[test]

@@ -24,6 +24,8 @@ pub struct KnownFile<'r> {
     pub racy: bool,
     /// Whether it is marked as deleted.
     pub removed: bool,
+    /// Whether the name is a symbolic link.
+    pub is_link: bool,
 }
 
 /// Some of the names in a folder, in byte order.
@@ -83,7 +85,7 @@ impl ReadOnly {
         let after = range.after.map_or(&[][..], OsStr::as_bytes);
         let until = range.until.map_or(&LAST_NAME[..], OsStr::as_bytes);
         let mut statement = self.connection.prepare_cached(
-            "SELECT name, size, mtime_ns, ctime_ns, ino, racy, removed_in IS NOT NULL
+            "SELECT name, size, mtime_ns, ctime_ns, ino, racy, removed_in IS NOT NULL, link
                FROM files WHERE folder = ?1 AND name > ?2 AND name <= ?3 ORDER BY name",
         )?;
         let mut rows = statement.query(params![folder, after, until])?;
@@ -93,6 +95,7 @@ impl ReadOnly {
                 state: rows::state(row, 1)?,
                 racy: row.get(5)?,
                 removed: row.get(6)?,
+                is_link: row.get(7)?,
             });
         }
         Ok(())

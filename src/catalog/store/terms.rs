@@ -24,6 +24,11 @@ pub(crate) const UNREAD: &str = "(files.digest IS NULL AND files.probe IS NULL)"
 /// True of a file that may equal another one of its size and probe.
 pub(crate) const UNRESOLVED: &str = "(files.digest IS NULL AND files.settled_in IS NULL)";
 
+/// True of a row of `files`, joined with its folder, that can stand for a copy:
+/// no symbolic link, and not below one where no inode tells which file that
+/// is. `Reach` says the same in Rust.
+pub(crate) const REAL: &str = "(files.link = 0 AND (folders.linked = 0 OR files.ino IS NOT NULL))";
+
 /// True of a row of `files` that is known to be corrupted.
 pub(crate) const CORRUPTED: &str = "EXISTS (
     SELECT 1 FROM corrupted

@@ -94,6 +94,8 @@ pub struct FolderListing {
     pub volume: VolumeId,
     /// Whether another filesystem is mounted on it.
     pub mount_point: bool,
+    /// Whether a symbolic link leads to it, or to a folder above it.
+    pub is_linked: bool,
     /// The folder's (mtime, ctime) before it was read; `None` if they were too young
     /// to trust.
     pub times: Option<(i64, i64)>,
@@ -139,6 +141,8 @@ pub struct FileChange {
     pub meta: FileMeta,
     /// Its inode, where the volume's inode numbers are stable.
     pub ino: Option<u64>,
+    /// Whether the name is a symbolic link, which was followed.
+    pub is_link: bool,
     /// Whether the stored probe and digest still belong to the file.
     pub keeps_digest: bool,
     /// Size of the live row it replaces; `None` for a new or returning one.

@@ -41,7 +41,7 @@ pub struct Signer(Vec<u8>);
 
 impl Signer {
     /// Adds the next file.
-    pub fn add(&mut self, name: &OsStr, state: &FileState) {
+    pub fn add(&mut self, name: &OsStr, state: &FileState, is_link: bool) {
         let name = name.as_bytes();
         let (is_known, ino) = match state.ino {
             Some(ino) => (1, ino),
@@ -49,7 +49,8 @@ impl Signer {
         };
         // A name contains no NUL, so no two lists of files look the same.
         self.0.extend_from_slice(name);
-        self.0.extend_from_slice(&[0, is_known]);
+        self.0
+            .extend_from_slice(&[0, is_known | u8::from(is_link) << 1]);
         self.0.extend_from_slice(&state.size.to_le_bytes());
         self.0.extend_from_slice(&state.mtime_ns.to_le_bytes());
         self.0.extend_from_slice(&state.ctime_ns.to_le_bytes());
@@ -82,7 +83,7 @@ pub(crate) fn wrong(connection: &Connection) -> rusqlite::Result<Option<String>>
     let mut folders =
         connection.prepare("SELECT id, signature FROM folders WHERE signature IS NOT NULL")?;
     let mut files = connection.prepare(
-        "SELECT name, size, mtime_ns, ctime_ns, ino, racy FROM files
+        "SELECT name, size, mtime_ns, ctime_ns, ino, racy, link FROM files
           WHERE folder = ?1 AND removed_in IS NULL ORDER BY name",
     )?;
     let mut signer = Signer::default();
@@ -92,7 +93,11 @@ pub(crate) fn wrong(connection: &Connection) -> rusqlite::Result<Option<String>>
         let id: i64 = folder.get(0)?;
         let (mut files, mut is_racy) = (files.query([id])?, false);
         while let Some(file) = files.next()? {
-            signer.add(rows::name_ref(file, 0)?, &rows::state(file, 1)?);
+            signer.add(
+                rows::name_ref(file, 0)?,
+                &rows::state(file, 1)?,
+                file.get(6)?,
+            );
             is_racy |= file.get::<_, bool>(5)?;
         }
         if Some(signer.finish()) != Signature::in_row(folder, 1)? || is_racy {
@@ -119,7 +124,7 @@ mod tests {
     fn sign(files: &[(&str, FileState)]) -> Signature {
         let mut signer = Signer::default();
         for (name, state) in files {
-            signer.add(OsStr::new(name), state);
+            signer.add(OsStr::new(name), state, false);
         }
         signer.finish()
     }
@@ -147,6 +152,9 @@ mod tests {
         for other in others {
             assert_ne!(sign(&[("a", other)]), alone, "{other:?}");
         }
+        let mut link = Signer::default();
+        link.add(OsStr::new("a"), &STATE, true);
+        assert_ne!(link.finish(), alone);
         assert_ne!(sign(&[("b", STATE)]), alone);
         assert_ne!(sign(&[]), alone);
         assert_ne!(sign(&[("a", STATE), ("b", STATE)]), alone);
@@ -161,9 +169,9 @@ mod tests {
     #[test]
     fn a_signer_starts_over() {
         let mut signer = Signer::default();
-        signer.add(OsStr::new("a"), &STATE);
+        signer.add(OsStr::new("a"), &STATE, false);
         let first = signer.finish();
-        signer.add(OsStr::new("a"), &STATE);
+        signer.add(OsStr::new("a"), &STATE, false);
         assert_eq!(signer.finish(), first);
     }
 }

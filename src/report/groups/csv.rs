@@ -1,5 +1,6 @@
 //! Comma-separated values, one row per copy; with `--links` the other names of
-//! a copy are rows of their own, right below it, with its path in `same_file_as`.
+//! a copy are rows of their own, right below it, with its path in `same_file_as`
+//! and the kind of link in `link`.
 //!
 //! A spreadsheet runs a cell that starts with `=`, `+`, `-`, `@`, TAB or CR as
 //! a formula, so such text gets a leading `'`. Names that are not UTF-8 have
@@ -16,7 +17,7 @@ use crate::report::encode::{exact_bytes, io_error, path_cell, rfc3339_nanos};
 use crate::report::style::{Header, Style};
 use crate::report::text::comparison_word;
 
-const COLUMNS: [&str; 15] = [
+const COLUMNS: [&str; 16] = [
     "group",
     "digest",
     "algorithm",
@@ -31,6 +32,7 @@ const COLUMNS: [&str; 15] = [
     "volume",
     "inode",
     "same_file_as",
+    "link",
     "as_of_scan",
 ];
 
@@ -53,10 +55,13 @@ impl<W: Write> Csv<W> {
     }
 
     fn copy(&mut self, shared: &[String], copy: &CopyEntry) -> io::Result<()> {
-        self.row(shared, copy, &copy.path, None)?;
-        if self.style.links {
-            for link in &copy.links {
-                self.row(shared, copy, link, Some(&copy.path))?;
+        self.row(shared, copy, &copy.path, "")?;
+        if !self.style.links {
+            return Ok(());
+        }
+        for (links, kind) in [(&copy.links, "hard"), (&copy.symlinks, "symbolic")] {
+            for link in links {
+                self.row(shared, copy, link, kind)?;
             }
         }
         Ok(())
@@ -67,12 +72,16 @@ impl<W: Write> Csv<W> {
         shared: &[String],
         copy: &CopyEntry,
         path: &Path,
-        name_of: Option<&Path>,
+        link: &str,
     ) -> io::Result<()> {
         let name = self.cell(path);
         // Another name may be in another root, which is not known here.
         let root = Some(&*copy.root).filter(|root| path.starts_with(root));
         let root = root.unwrap_or(Path::new(""));
+        let same_file_as = match link {
+            "" => Cow::default(),
+            _ => self.cell(&copy.path),
+        };
         let own = [
             name.as_ref(),
             &exact_bytes(path, &name),
@@ -83,7 +92,8 @@ impl<W: Write> Csv<W> {
                 .inode
                 .map(|inode| inode.to_string())
                 .unwrap_or_default(),
-            &name_of.map(|of| self.cell(of)).unwrap_or_default(),
+            same_file_as.as_ref(),
+            link,
             &self.as_of_scan,
         ];
         let cells = shared.iter().map(String::as_str).chain(own);
@@ -177,9 +187,9 @@ mod tests {
     #[test]
     fn a_row_is_a_copy() {
         insta::assert_snapshot!(text(Style::default(), &[photos()]), @"
-        group,digest,algorithm,size,copies,reclaimable,comparison,path,path_b64,root,mtime,volume,inode,same_file_as,as_of_scan
-        1,a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7,sha256,25270682,2,25270682,byte-for-byte,/backup/2024/IMG_0001.CR2,,/backup,2024-05-01T12:00:00.000000042Z,uuid:5e1f,4711,,12
-        1,a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7,sha256,25270682,2,25270682,byte-for-byte,/home/ann/photos/2024/IMG_0001.CR2,,/home/ann,2024-05-01T12:00:00.000000042Z,uuid:5e1f,4711,,12
+        group,digest,algorithm,size,copies,reclaimable,comparison,path,path_b64,root,mtime,volume,inode,same_file_as,link,as_of_scan
+        1,a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7,sha256,25270682,2,25270682,byte-for-byte,/backup/2024/IMG_0001.CR2,,/backup,2024-05-01T12:00:00.000000042Z,uuid:5e1f,4711,,,12
+        1,a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7,sha256,25270682,2,25270682,byte-for-byte,/home/ann/photos/2024/IMG_0001.CR2,,/home/ann,2024-05-01T12:00:00.000000042Z,uuid:5e1f,4711,,,12
         ");
     }
 
@@ -190,10 +200,10 @@ mod tests {
             ..LINKS
         };
         insta::assert_snapshot!(text(style, &[odd_group()]), @r"
-        group,digest,algorithm,size,copies,reclaimable,comparison,path,path_b64,root,mtime,volume,inode,same_file_as,as_of_scan
-        1,0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b,blake3,9,2,9,blake3,/usb/two\nlines,L3VzYi90d28KbGluZXM=,/usb,2024-05-01T12:00:00.000000042Z,uuid:5e1f,,,12
-        1,0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b,blake3,9,2,9,blake3,/usb/latin-\xe9,L3VzYi9sYXRpbi3p,/usb,2024-05-01T12:00:00.000000042Z,uuid:5e1f,,/usb/two\nlines,12
-        1,0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b,blake3,9,2,9,blake3,/usb/\x1b[2J\u{9b}1m\u{202e}gpj.exe,L3VzYi8bWzJKwpsxbeKArmdwai5leGU=,/usb,2024-05-01T12:00:00.000000042Z,uuid:5e1f,4711,,12
+        group,digest,algorithm,size,copies,reclaimable,comparison,path,path_b64,root,mtime,volume,inode,same_file_as,link,as_of_scan
+        1,0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b,blake3,9,2,9,blake3,/usb/two\nlines,L3VzYi90d28KbGluZXM=,/usb,2024-05-01T12:00:00.000000042Z,uuid:5e1f,,,,12
+        1,0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b,blake3,9,2,9,blake3,/usb/latin-\xe9,L3VzYi9sYXRpbi3p,/usb,2024-05-01T12:00:00.000000042Z,uuid:5e1f,,/usb/two\nlines,hard,12
+        1,0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b,blake3,9,2,9,blake3,/usb/\x1b[2J\u{9b}1m\u{202e}gpj.exe,L3VzYi8bWzJKwpsxbeKArmdwai5leGU=,/usb,2024-05-01T12:00:00.000000042Z,uuid:5e1f,4711,,,12
         ");
     }
 

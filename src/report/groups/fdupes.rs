@@ -3,7 +3,8 @@
 //!
 //! Paths are exact bytes, except on a terminal, where they are escaped. With
 //! `-0` every path ends with NUL instead of a newline, with an extra NUL
-//! between groups.
+//! between groups. Symbolic links are never printed: a script that deletes
+//! all but one path of a group must not be left with a link.
 
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;

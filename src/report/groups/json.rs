@@ -2,14 +2,14 @@
 //! so that groups stream; serde_json writes each of them.
 //!
 //! `path` is text. A name that is not UTF-8 has its text with U+FFFD in it and
-//! `path_b64`, the exact bytes in base64. An entry of `links` is a string, or
-//! an object `{"path", "path_b64"}` where the name is not UTF-8. `root` is
+//! `path_b64`, the exact bytes in base64. An entry of `links` and
+//! `symlinks` is a string, or an object `{"path", "path_b64"}` where the name is not UTF-8. `root` is
 //! text only: its exact bytes are the start of `path`, up to as many `/`.
 //! Controls that JSON lets through (DEL, C1, bidi) are written as `\u…`.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
@@ -84,6 +84,7 @@ struct FileJson<'a> {
     volume: &'a str,
     inode: Option<u64>,
     links: Vec<LinkJson<'a>>,
+    symlinks: Vec<LinkJson<'a>>,
 }
 
 impl<'a> FileJson<'a> {
@@ -94,7 +95,8 @@ impl<'a> FileJson<'a> {
             mtime: rfc3339_nanos(copy.mtime_ns),
             volume: &copy.volume,
             inode: copy.inode,
-            links: copy.links.iter().map(|link| LinkJson::new(link)).collect(),
+            links: LinkJson::all(&copy.links),
+            symlinks: LinkJson::all(&copy.symlinks),
         }
     }
 }
@@ -107,6 +109,10 @@ enum LinkJson<'a> {
 }
 
 impl<'a> LinkJson<'a> {
+    fn all(paths: &'a [PathBuf]) -> Vec<Self> {
+        paths.iter().map(|path| Self::new(path)).collect()
+    }
+
     fn new(path: &'a Path) -> Self {
         match path.to_str() {
             Some(text) => Self::Text(text),
@@ -150,8 +156,8 @@ mod tests {
     fn a_report_follows_the_schema() {
         insta::assert_snapshot!(text(&[photos(), odd_group()]), @r#"
         {"schema":1,"generated_at":"2026-11-16T09:31:07Z","as_of":{"scan":12,"finished_at":"2026-11-16T09:30:00Z"},"groups":[
-        {"digest":"a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7","algorithm":"sha256","size":25270682,"copies":2,"reclaimable":25270682,"comparison":"byte-for-byte","files":[{"path":"/backup/2024/IMG_0001.CR2","root":"/backup","mtime":"2024-05-01T12:00:00.000000042Z","volume":"uuid:5e1f","inode":4711,"links":["/backup/by-date/2024-05-01.CR2"]},{"path":"/home/ann/photos/2024/IMG_0001.CR2","root":"/home/ann","mtime":"2024-05-01T12:00:00.000000042Z","volume":"uuid:5e1f","inode":4711,"links":[]}]},
-        {"digest":"0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b","algorithm":"blake3","size":9,"copies":2,"reclaimable":9,"comparison":"blake3","files":[{"path":"/usb/two\nlines","root":"/usb","mtime":"2024-05-01T12:00:00.000000042Z","volume":"uuid:5e1f","inode":null,"links":[{"path":"/usb/latin-�","path_b64":"L3VzYi9sYXRpbi3p"}]},{"path":"/usb/\u001b[2J\u009b1m\u202egpj.exe","root":"/usb","mtime":"2024-05-01T12:00:00.000000042Z","volume":"uuid:5e1f","inode":4711,"links":[]}]}
+        {"digest":"a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7","algorithm":"sha256","size":25270682,"copies":2,"reclaimable":25270682,"comparison":"byte-for-byte","files":[{"path":"/backup/2024/IMG_0001.CR2","root":"/backup","mtime":"2024-05-01T12:00:00.000000042Z","volume":"uuid:5e1f","inode":4711,"links":["/backup/by-date/2024-05-01.CR2"],"symlinks":[]},{"path":"/home/ann/photos/2024/IMG_0001.CR2","root":"/home/ann","mtime":"2024-05-01T12:00:00.000000042Z","volume":"uuid:5e1f","inode":4711,"links":[],"symlinks":[]}]},
+        {"digest":"0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b","algorithm":"blake3","size":9,"copies":2,"reclaimable":9,"comparison":"blake3","files":[{"path":"/usb/two\nlines","root":"/usb","mtime":"2024-05-01T12:00:00.000000042Z","volume":"uuid:5e1f","inode":null,"links":[{"path":"/usb/latin-�","path_b64":"L3VzYi9sYXRpbi3p"}],"symlinks":[]},{"path":"/usb/\u001b[2J\u009b1m\u202egpj.exe","root":"/usb","mtime":"2024-05-01T12:00:00.000000042Z","volume":"uuid:5e1f","inode":4711,"links":[],"symlinks":[]}]}
         ],"totals":{"groups":2,"copies":4,"reclaimable":25270691,"unchecked":0}}
         "#);
     }

@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn a_line_is_a_group() {
-        insta::assert_snapshot!(text(&[photos()]), @r#"{"as_of_scan":12,"digest":"a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7","algorithm":"sha256","size":25270682,"copies":2,"reclaimable":25270682,"comparison":"byte-for-byte","files":[{"path":"/backup/2024/IMG_0001.CR2","root":"/backup","mtime":"2024-05-01T12:00:00.000000042Z","volume":"uuid:5e1f","inode":4711,"links":["/backup/by-date/2024-05-01.CR2"]},{"path":"/home/ann/photos/2024/IMG_0001.CR2","root":"/home/ann","mtime":"2024-05-01T12:00:00.000000042Z","volume":"uuid:5e1f","inode":4711,"links":[]}]}"#);
+        insta::assert_snapshot!(text(&[photos()]), @r#"{"as_of_scan":12,"digest":"a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7","algorithm":"sha256","size":25270682,"copies":2,"reclaimable":25270682,"comparison":"byte-for-byte","files":[{"path":"/backup/2024/IMG_0001.CR2","root":"/backup","mtime":"2024-05-01T12:00:00.000000042Z","volume":"uuid:5e1f","inode":4711,"links":["/backup/by-date/2024-05-01.CR2"],"symlinks":[]},{"path":"/home/ann/photos/2024/IMG_0001.CR2","root":"/home/ann","mtime":"2024-05-01T12:00:00.000000042Z","volume":"uuid:5e1f","inode":4711,"links":[],"symlinks":[]}]}"#);
     }
 
     #[test]

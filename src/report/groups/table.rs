@@ -78,9 +78,11 @@ impl<W: Write> Table<W> {
     fn copy(&mut self, copy: &CopyEntry) -> io::Result<()> {
         writeln!(self.out, "    {}", escape(&copy.path))?;
         if self.style.links {
-            let mark = self.style.painted(FAINT, "also at");
-            for link in &copy.links {
-                writeln!(self.out, "      {mark} {}", escape(link))?;
+            for (links, mark) in [(&copy.links, "also at"), (&copy.symlinks, "symbolic link")] {
+                let mark = self.style.painted(FAINT, mark);
+                for link in links {
+                    writeln!(self.out, "      {mark} {}", escape(link))?;
+                }
             }
         }
         Ok(())

@@ -53,6 +53,7 @@ class Report {
     this.linkCopy = [];
     this.linkFolder = [];
     this.linkName = [];
+    this.symlinks = new Set();
     // A folder may be named again under a new number.
     this.numbers = [0];
     this.known = new Map();
@@ -62,7 +63,7 @@ class Report {
     return this.groupSize.length;
   }
 
-  add([size, comparison, digest, copies, folders = [], links = [], roots = []]) {
+  add([size, comparison, digest, copies, folders = [], links = [], roots = [], symlinks = []]) {
     for (let at = 0; at < folders.length; at += 2) this.addFolder(this.numbers[folders[at]], folders[at + 1]);
     for (const root of roots) this.rootFolders.add(this.numbers[root]);
     const first = this.copyFolder.length;
@@ -71,6 +72,7 @@ class Report {
       this.copyName.push(copies[at + 1]);
       this.copyTime.push(copies[at + 2]);
     }
+    for (const link of symlinks) this.symlinks.add(this.linkCopy.length + link);
     for (let at = 0; at < links.length; at += 3) {
       this.linkCopy.push(first + links[at]);
       this.linkFolder.push(this.numbers[links[at + 1]]);

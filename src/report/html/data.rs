@@ -1,12 +1,13 @@
 //! Groups as the page's script reads them: compact JSON, one group a line,
 //! in which nothing can end the script element around it.
 //!
-//! A group is `[size, comparison, digest, copies, folders, links, roots]`;
+//! A group is `[size, comparison, digest, copies, folders, links, roots, symlinks]`;
 //! empty lists at its end are omitted. `copies` is flat: folder, name,
 //! modification time in seconds, and so on. `links` is flat too: which copy of
 //! the group, folder, name. `folders` lists the folders that were not named
 //! before, flat: parent, name; they count from 1, and 0 is `/`. `roots` lists
-//! folders that were found to be roots.
+//! folders that were found to be roots, and `symlinks` which of the links are
+//! symbolic.
 //!
 //! Names are escaped as on a terminal. That is exact, since no two names have
 //! the same escaped text; the script undoes it where a path is copied.
@@ -56,7 +57,8 @@ pub(crate) struct Packer {
 impl Packer {
     /// Writes one group without a newline.
     pub(crate) fn write<W: Write>(&mut self, out: &mut W, group: &Group) -> io::Result<()> {
-        let (mut copies, mut links, mut roots) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut copies, mut links) = (Vec::new(), Vec::new());
+        let (mut roots, mut symlinks) = (Vec::new(), Vec::new());
         for (index, copy) in (0_u64..).zip(&group.copies) {
             if !self.roots.contains(&copy.root) {
                 self.roots.insert(copy.root.clone());
@@ -70,6 +72,11 @@ impl Packer {
                 links.push(Item::Number(index));
                 links.extend(self.place(link));
             }
+            for link in &copy.symlinks {
+                symlinks.push(Item::Number(links.len() as u64 / 3));
+                links.push(Item::Number(index));
+                links.extend(self.place(link));
+            }
         }
         let digest = short_digest(group);
         let comparison = comparison(group);
@@ -79,6 +86,7 @@ impl Packer {
             std::mem::take(&mut self.folders.fresh),
             links,
             roots,
+            symlinks,
         ];
         let used = lists.iter().rposition(|list| !list.is_empty());
         for list in lists.iter().take(used.map_or(1, |last| last + 1)) {

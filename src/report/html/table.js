@@ -172,7 +172,7 @@ class Table {
   }
 
   detailRow(group, detail) {
-    const { name, folder, copy, isLink } = this.nameOf(group, detail);
+    const { name, folder, copy, link } = this.nameOf(group, detail);
     const { report } = this;
     const row = element("div", "row detail");
     const file = cell("file");
@@ -180,7 +180,7 @@ class Table {
     const where = element("span", "where", this.fitting(path, true));
     where.title = report.path(folder, name);
     file.append(element("span", "name", name), where);
-    const note = isLink ? "same file as the copy above" : `modified ${moment(report.copyTime[copy])}`;
+    const note = this.note(copy, link);
     const about = cell("about", note);
     const button = element("button", "copy", "Copy path");
     button.type = "button";
@@ -190,6 +190,13 @@ class Table {
     action.append(button);
     row.append(file, about, action);
     return row;
+  }
+
+  /** What is said beside a name: of a further one, what kind it is. */
+  note(copy, link) {
+    const { report } = this;
+    if (link < 0) return `modified ${moment(report.copyTime[copy])}`;
+    return report.symlinks.has(link) ? "symbolic link to the copy above" : "same file as the copy above";
   }
 
   /** How it is known that the copies are equal. */
@@ -203,14 +210,14 @@ class Table {
     let left = detail;
     let link = report.linkStart[group];
     for (let copy = report.copyStart[group]; copy < report.copyStart[group + 1]; copy += 1) {
-      if (left === 0) return { name: report.copyName[copy], folder: report.copyFolder[copy], copy, isLink: false };
+      if (left === 0) return { name: report.copyName[copy], folder: report.copyFolder[copy], copy, link: -1 };
       left -= 1;
       for (; link < report.linkStart[group + 1] && report.linkCopy[link] === copy; link += 1) {
-        if (left === 0) return { name: report.linkName[link], folder: report.linkFolder[link], copy, isLink: true };
+        if (left === 0) return { name: report.linkName[link], folder: report.linkFolder[link], copy, link };
         left -= 1;
       }
     }
-    return { name: "", folder: 0, copy: report.copyStart[group], isLink: false };
+    return { name: "", folder: 0, copy: report.copyStart[group], link: -1 };
   }
 
   /** A folder's path with as many characters as there is room for. */

@@ -299,6 +299,8 @@ pub(crate) struct FromParent {
     pub has_subfolders: bool,
     /// Whether it was reached through a symbolic link.
     pub is_link: bool,
+    /// Whether the parent was, or a folder above it.
+    pub is_below_link: bool,
     /// The ignore rules that hold in the parent.
     pub ignores: IgnoreChain,
 }

@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
 use super::diff::{Comparison, Diff};
-use super::entries::{Examiner, Found};
+use super::entries::{Examiner, Found, FoundFile};
 use super::folder::Folder;
 use super::subfolders::Subfolders;
 use super::visit::{Stop, Visit, fault};
@@ -15,9 +15,9 @@ use crate::catalog::{
     Signer, WorkCopy,
 };
 use crate::model::{
-    FileName, FileState, FolderId, Probe, ScanCounters, Step, VolumeId, is_too_young, now_ns,
+    FileState, FolderId, Probe, ScanCounters, Step, VolumeId, is_too_young, now_ns,
 };
-use crate::platform::{Entries, RawEntry, Stat, Volume};
+use crate::platform::{Entries, RawEntry, Volume};
 use crate::scan::context::HandIn;
 use crate::scan::engine::ItemResult;
 use crate::scan::first_scan::FirstScan;
@@ -176,7 +176,7 @@ impl Contents<'_, '_, '_> {
     /// to be read.
     fn unchanged(&mut self, mut found: Found) -> PartListing {
         let files = std::mem::take(&mut found.files);
-        let diff = Diff::of_unchanged(files.iter().map(|(_, stat)| stat));
+        let diff = Diff::of_unchanged(files.iter().map(|file| &file.stat));
         self.take_in(diff, found)
     }
 
@@ -201,7 +201,7 @@ impl Contents<'_, '_, '_> {
 
     fn compare(
         &self,
-        files: Vec<(FileName, Stat)>,
+        files: Vec<FoundFile>,
         unsure: &[OsString],
         range: NameRange<'_>,
     ) -> Result<Diff, CatalogError> {
@@ -344,6 +344,7 @@ impl Contents<'_, '_, '_> {
             files,
             volume: self.volume,
             mount_point: self.folder.is_mount_point(),
+            is_linked: self.folder.known.is_linked,
             times: (!is_fresh).then_some((meta.mtime_ns, meta.ctime_ns)),
             new_folders: new.collect(),
             returned_folders: returned.map(|folder| folder.id).collect(),
@@ -386,7 +387,12 @@ fn sign(found: &Found, stable_dev: Option<u64>, began: i64) -> Option<Signature>
         return None;
     }
     let mut signer = Signer::default();
-    for (name, stat) in &found.files {
+    for FoundFile {
+        name,
+        stat,
+        is_link,
+    } in &found.files
+    {
         let state = FileState {
             size: stat.meta.size,
             mtime_ns: stat.meta.mtime_ns,
@@ -396,7 +402,7 @@ fn sign(found: &Found, stable_dev: Option<u64>, began: i64) -> Option<Signature>
         if is_racy(&state, began) {
             return None;
         }
-        signer.add(name, &state);
+        signer.add(name, &state, *is_link);
     }
     Some(signer.finish())
 }

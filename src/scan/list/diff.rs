@@ -6,8 +6,9 @@ use std::iter::Peekable;
 use std::os::unix::ffi::OsStrExt;
 use std::vec::IntoIter;
 
+use super::entries::FoundFile;
 use crate::catalog::{FileChange, KnownFile};
-use crate::model::{FileName, FileState, ScanCounters};
+use crate::model::{FileState, ScanCounters};
 use crate::platform::Stat;
 
 /// The difference, as the writer needs it.
@@ -26,7 +27,7 @@ pub(crate) struct Diff {
 /// Compares the files in scope (sorted by name) with the rows, which come one
 /// by one (sorted by name).
 pub(crate) struct Comparison<'a> {
-    files: Peekable<IntoIter<(FileName, Stat)>>,
+    files: Peekable<IntoIter<FoundFile>>,
     /// Rows of these names (sorted) stay as they are.
     unsure: &'a [OsString],
     /// The device whose inode numbers identify files.
@@ -37,7 +38,7 @@ pub(crate) struct Comparison<'a> {
 
 impl<'a> Comparison<'a> {
     pub(crate) fn new(
-        files: Vec<(FileName, Stat)>,
+        files: Vec<FoundFile>,
         unsure: &'a [OsString],
         stable_dev: Option<u64>,
         ignore_ctime: bool,
@@ -53,27 +54,32 @@ impl<'a> Comparison<'a> {
 
     /// Takes the next row.
     pub(crate) fn row(&mut self, row: &KnownFile<'_>) {
-        while let Some((name, stat)) = self
+        while let Some(file) = self
             .files
-            .next_if(|(name, _)| name.as_bytes() < row.name.as_bytes())
+            .next_if(|file| file.name.as_bytes() < row.name.as_bytes())
         {
-            self.add(name, &stat, None);
+            self.add(file, None);
         }
-        match self.files.next_if(|(name, _)| **name == *row.name) {
-            Some((name, stat)) => self.add(name, &stat, Some(row)),
+        match self.files.next_if(|file| *file.name == *row.name) {
+            Some(file) => self.add(file, Some(row)),
             None => self.diff.pass_over(row, self.unsure),
         }
     }
 
     /// The difference, after the last row.
     pub(crate) fn finish(mut self) -> Diff {
-        while let Some((name, stat)) = self.files.next() {
-            self.add(name, &stat, None);
+        while let Some(file) = self.files.next() {
+            self.add(file, None);
         }
         self.diff
     }
 
-    fn add(&mut self, name: FileName, stat: &Stat, row: Option<&KnownFile<'_>>) {
+    fn add(&mut self, file: FoundFile, row: Option<&KnownFile<'_>>) {
+        let FoundFile {
+            name,
+            stat,
+            is_link,
+        } = file;
         let meta = stat.meta;
         let ino = (self.stable_dev == Some(stat.dev)).then_some(meta.ino);
         let change = row.map(|row| Change::between(&row.state, &meta, ino));
@@ -86,12 +92,15 @@ impl<'a> Comparison<'a> {
                 Some(Change::Content) | None => false,
             };
         self.count(meta.size, row, change);
-        let is_settled = keeps_digest && change == Some(Change::None) && !is_removed;
+        let is_same_kind = row.is_some_and(|row| row.is_link == is_link);
+        let is_settled =
+            keeps_digest && is_same_kind && change == Some(Change::None) && !is_removed;
         if !is_settled {
             self.diff.changes.push(FileChange {
                 name,
                 meta,
                 ino,
+                is_link,
                 keeps_digest,
                 replaces: row.filter(|row| !row.removed).map(|row| row.state.size),
                 returns: is_removed,
@@ -203,11 +212,20 @@ mod tests {
             },
             racy: false,
             removed: false,
+            is_link: false,
+        }
+    }
+
+    fn found(name: &str, stat: Stat) -> FoundFile {
+        FoundFile {
+            name: OsStr::new(name).into(),
+            stat,
+            is_link: false,
         }
     }
 
     fn compare(
-        files: Vec<(FileName, Stat)>,
+        files: Vec<FoundFile>,
         unsure: &[OsString],
         rows: &[KnownFile<'_>],
         stable_dev: Option<u64>,
@@ -219,11 +237,8 @@ mod tests {
     }
 
     fn diff(files: &[(&str, Stat)], rows: &[KnownFile<'_>], ignore_ctime: bool) -> Diff {
-        let files: Vec<(FileName, Stat)> = files
-            .iter()
-            .map(|(name, stat)| (OsStr::new(*name).into(), *stat))
-            .collect();
-        compare(files, &[], rows, Some(DEV), ignore_ctime)
+        let files = files.iter().map(|(name, stat)| found(name, *stat));
+        compare(files.collect(), &[], rows, Some(DEV), ignore_ctime)
     }
 
     #[test]
@@ -258,6 +273,15 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_became_a_link_to_itself_gets_a_new_row() {
+        let mut link = found("a", stat(1, 2, 3, 4));
+        link.is_link = true;
+        let diff = compare(vec![link], &[], &[row("a", 1, 2, 3, 4)], Some(DEV), false);
+        assert!(diff.changes[0].is_link && diff.changes[0].keeps_digest);
+        assert_eq!(diff.counts.changed, 0);
+    }
+
+    #[test]
     fn a_racy_row_is_distrusted_though_nothing_moved() {
         let mut known = row("a", 1, 2, 3, 4);
         known.racy = true;
@@ -284,14 +308,14 @@ mod tests {
             row("filtered", 1, 2, 3, 5),
             row("here", 1, 2, 3, 6),
         ];
-        let files = vec![(OsStr::new("here").into(), stat(1, 2, 3, 6))];
+        let files = vec![found("here", stat(1, 2, 3, 6))];
         let diff = compare(files, &["filtered".into()], &rows, Some(DEV), false);
         assert_eq!(diff.vanished, ["absent"]);
     }
 
     #[test]
     fn inodes_are_ignored_on_devices_without_stable_ones() {
-        let files = vec![(OsStr::new("a").into(), stat(1, 2, 3, 99))];
+        let files = vec![found("a", stat(1, 2, 3, 99))];
         let mut known = row("a", 1, 2, 3, 4);
         known.state.ino = None;
         let diff = compare(files, &[], &[known], None, false);

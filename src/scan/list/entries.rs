@@ -9,12 +9,21 @@ use crate::platform::{Dir, EntryKind, Links, OpenFile, RawEntry, Stat};
 use crate::scan::context::ListingContext;
 use crate::scan::scope::IgnoreChain;
 
+/// A file that a name leads to.
+#[derive(Debug)]
+pub(crate) struct FoundFile {
+    pub(crate) name: FileName,
+    pub(crate) stat: Stat,
+    /// Whether the name is a symbolic link.
+    pub(crate) is_link: bool,
+}
+
 /// What a folder holds. Entries that are neither file nor folder (links,
 /// devices) are skipped: a row of their name stands for something that is gone.
 #[derive(Default)]
 pub(crate) struct Found {
     /// Files in scope.
-    pub(crate) files: Vec<(FileName, Stat)>,
+    pub(crate) files: Vec<FoundFile>,
     /// Handles of some of them, in the same order.
     pub(crate) open: Vec<OpenFile>,
     /// Folders in scope, and whether a link leads there.
@@ -132,7 +141,11 @@ impl Examiner<'_> {
         }
         let is_admitted = self.admits(&name, false);
         if is_admitted {
-            found.files.push((name, stat));
+            found.files.push(FoundFile {
+                name,
+                stat,
+                is_link,
+            });
         } else {
             found.unsure_files.push(name.to_os_string());
         }

@@ -45,6 +45,8 @@ pub(super) struct KnownOfFolder {
     /// a link led here.
     parent_mount: Option<u64>,
     was_mount_point: bool,
+    /// Whether a symbolic link leads to it, or to a folder above it.
+    pub(super) is_linked: bool,
     /// Whether the catalog cannot hold anything about it yet.
     pub(super) is_new: bool,
     /// The signature that the catalog holds of its files.
@@ -79,6 +81,7 @@ impl Folder {
                 KnownOfFolder {
                     parent_mount: parent_mount(&root.dir, &below, root.links),
                     was_mount_point: row.mount_point,
+                    is_linked: is_linked(&root.dir, &below, root.links),
                     is_new: false,
                     signature: row.signature,
                     has_subfolders: true,
@@ -104,6 +107,7 @@ impl KnownOfFolder {
         Self {
             parent_mount: parent.mount.filter(|_| !is_linked),
             was_mount_point: parent.was_mount_point && !is_linked,
+            is_linked: is_linked || parent.is_below_link,
             is_new: parent.is_new,
             signature: parent.signature,
             // What an earlier attempt sent may have changed what the parent told.
@@ -188,6 +192,7 @@ impl Folder {
                 signature: folder.signature,
                 has_subfolders: folder.has_subfolders,
                 is_link: folder.is_link,
+                is_below_link: self.known.is_linked,
                 ignores: self.known.ignores.clone(),
             }),
             hung: None,
@@ -200,6 +205,11 @@ impl Folder {
     pub(super) fn read_ignores(&mut self) {
         self.known.ignores = read_ignores(&self.dir, &self.below, &self.known.ignores);
     }
+}
+
+/// Whether the way to a folder that comes from the catalog passes through a link.
+fn is_linked(root: &Dir, below: &Path, links: Links) -> bool {
+    links == Links::Follow && root.open_beneath(below, Links::Refuse).is_err()
 }
 
 /// The mount of a folder's parent, for folders that come from the catalog.

@@ -11,6 +11,7 @@ mod forget;
 mod generate;
 mod history;
 mod html;
+mod links;
 mod purge;
 mod report;
 mod roots;

@@ -86,7 +86,8 @@ impl PathWalk {
         }
         let mut files = catalog.connection.prepare_cached(
             "SELECT size, digest, name FROM files
-              WHERE folder = ?1 AND size BETWEEN ?2 AND ?3 AND removed_in IS NULL",
+              WHERE folder = ?1 AND size BETWEEN ?2 AND ?3 AND removed_in IS NULL
+                AND link = 0",
         )?;
         let sizes = filter.sizes();
         let mut found = files.query(params![id, sizes.start(), sizes.end()])?;

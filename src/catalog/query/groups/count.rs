@@ -10,11 +10,11 @@ use super::copies::CopyNumbers;
 use super::filter::GroupFilter;
 use super::part::{Keyed, Part, Parts, Sink};
 use super::ranking::{Key, Ranked, Ranking};
-use super::sweep::{Pass, Place, Position, Readers};
+use super::sweep::{Pass, Position, Readers};
 use crate::catalog::query::paths::RootPaths;
 use crate::catalog::store::terms::{UNREAD, UNRESOLVED};
 use crate::catalog::store::{CatalogError, ReadOnly, rows, sql, unsigned};
-use crate::model::{Digest, RootId, Totals};
+use crate::model::{Digest, Reach, RootId, Totals};
 
 /// What is counted, and from what.
 pub(crate) struct Count<'a> {
@@ -47,6 +47,8 @@ pub(crate) struct Entry {
 struct Mark {
     key: Key,
     size: i64,
+    copy: u64,
+    reach: Reach,
     root: RootId,
     is_below: bool,
 }
@@ -152,7 +154,7 @@ impl Count<'_> {
             ),
         };
         format!(
-            "SELECT folder, size, ino, digest, {name}, probe, {UNREAD}, {UNRESOLVED}
+            "SELECT folder, size, ino, digest, {name}, probe, {UNREAD}, {UNRESOLVED}, link
                FROM files
               WHERE folder BETWEEN ?1 AND ?2 {wanted} AND removed_in IS NULL
               ORDER BY folder"
@@ -192,8 +194,13 @@ impl Count<'_> {
     }
 
     fn wants_places(&self, places: &[Mark]) -> bool {
-        let is_across = places.iter().any(|mark| mark.root != places[0].root);
-        let is_below = places.iter().any(|mark| mark.is_below);
+        // A copy is where its best names are: a linked folder adds no place.
+        let marks = || {
+            let copies = places.chunk_by(|a, b| a.copy == b.copy);
+            copies.flat_map(|marks| marks.iter().filter(|mark| mark.reach == marks[0].reach))
+        };
+        let is_across = marks().any(|mark| mark.root != places[0].root);
+        let is_below = marks().any(|mark| mark.is_below);
         (is_across || !self.filter.across) && (is_below || self.filter.below.is_empty())
     }
 }
@@ -234,7 +241,8 @@ impl Pass for Gathering<'_> {
             return Ok(());
         };
         let size: i64 = row.get(1)?;
-        let copy = self.copies.of(place.copy(row.get(2)?));
+        let ino: Option<i64> = row.get(2)?;
+        let copy = self.copies.of(place.copy(ino));
         if self.count.unresolved && size > 0 {
             let state = State {
                 size,
@@ -247,12 +255,21 @@ impl Pass for Gathering<'_> {
             batch.classes.extend(classes);
         }
         let filter = self.count.filter;
+        let reach = place.reach(row.get(8)?);
+        if !reach.is_real(ino.is_some()) {
+            return Ok(());
+        }
         let key = filter
             .content(size, rows::digest_bytes(row, 3)?)
             .map(Key::of);
         let is_wanted = |key: &Key| self.sink.takes(*key) && filter.sizes().contains(&size);
         match key.filter(is_wanted) {
-            Some(key) => self.enter(Entry { key, size, copy }, row, (place, at), batch),
+            Some(key) => self.enter(
+                Entry { key, size, copy },
+                row,
+                (place.root, reach, at),
+                batch,
+            ),
             None => Ok(()),
         }
     }
@@ -264,7 +281,7 @@ impl Gathering<'_> {
         &self,
         entry: Entry,
         row: &Row<'_>,
-        (place, at): (Place, &mut Position<'_>),
+        (root, reach, at): (RootId, Reach, &mut Position<'_>),
         batch: &mut Gathered,
     ) -> Result<(), CatalogError> {
         let Count { filter, roots, .. } = self.count;
@@ -282,7 +299,9 @@ impl Gathering<'_> {
             batch.marks.push(Mark {
                 key: entry.key,
                 size: entry.size,
-                root: place.root,
+                copy: entry.copy,
+                reach,
+                root,
                 is_below,
             });
         }

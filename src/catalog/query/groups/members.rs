@@ -15,7 +15,7 @@ use super::ranking::{Key, Ranked};
 use super::sweep::{Pass, Position, Readers};
 use crate::catalog::query::paths::RootPaths;
 use crate::catalog::store::{CatalogError, path_blob, rows, unsigned};
-use crate::model::{Algorithm, CopyEntry, CopyId, Digest, Group, RootId, VolumeId};
+use crate::model::{Algorithm, CopyEntry, CopyId, Digest, Group, Reach, RootId, VolumeId};
 
 /// Up to this many groups, the query skips rows of other sizes.
 pub(crate) const FEW_GROUPS: usize = 1024;
@@ -37,6 +37,7 @@ struct Member {
     digest: Digest,
     path: Box<Path>,
     size: u64,
+    reach: Reach,
     root: RootId,
     volume: Option<VolumeId>,
     ino: Option<u64>,
@@ -141,7 +142,7 @@ fn sql(groups: &[Ranked]) -> String {
         }
     };
     format!(
-        "SELECT folder, size, digest, name, ino, mtime_ns, ctime_ns, compared FROM files
+        "SELECT folder, size, digest, name, ino, mtime_ns, ctime_ns, compared, link FROM files
           WHERE folder BETWEEN ?1 AND ?2 {wanted} AND (digest IS NOT NULL OR size = 0)
             AND removed_in IS NULL
           ORDER BY folder"
@@ -216,6 +217,7 @@ impl Loading<'_> {
             digest,
             path: path.into(),
             size: unsigned(row.get(1)?),
+            reach: place.reach(row.get(8)?),
             root: place.root,
             volume: place.volume,
             ino: row.get::<_, Option<i64>>(4)?.map(i64::cast_unsigned),
@@ -227,9 +229,11 @@ impl Loading<'_> {
 }
 
 impl Member {
-    /// Names of one copy are together, the first in byte order in front.
+    /// Names of one copy are together, the first in byte order in front, and
+    /// links behind.
     fn order(&self) -> impl Ord + '_ {
-        (self.digest.as_bytes(), self.copy(), path_blob(&self.path))
+        let path = path_blob(&self.path);
+        (self.digest.as_bytes(), self.copy(), self.reach, path)
     }
 
     fn copy(&self) -> Option<CopyId> {
@@ -295,13 +299,15 @@ impl Context {
     fn fold(&self, names: &[Member]) -> Option<Group> {
         let first = names.first()?;
         let same_copy = |a: &Member, b: &Member| CopyId::is_shared(a.copy(), b.copy());
-        let mut copies: Vec<CopyEntry> = names
-            .chunk_by(same_copy)
-            .filter_map(|names| self.copy(names))
-            .collect();
+        let is_copy = |names: &&[Member]| names[0].reach.is_real(names[0].ino.is_some());
+        let groups = || names.chunk_by(same_copy).filter(is_copy);
+        let mut copies: Vec<CopyEntry> = groups().filter_map(|names| self.copy(names)).collect();
         copies.sort_by(|a, b| path_blob(&a.path).cmp(path_blob(&b.path)));
-        let is_across = names.iter().any(|name| name.root != first.root);
-        let is_below = || names.iter().any(|name| self.filter.is_below(&name.path));
+        let mut places = groups().flat_map(|names| best(names).0);
+        let root = places.next().map(|name| name.root);
+        let is_across = places.any(|name| Some(name.root) != root);
+        let mut places = groups().flat_map(|names| best(names).0);
+        let mut is_below = || places.any(|name| self.filter.is_below(&name.path));
         let is_wanted = copies.len() as u64 >= self.filter.fewest()
             && (!self.filter.across || is_across)
             && (self.filter.below.is_empty() || is_below());
@@ -309,13 +315,20 @@ impl Context {
             digest: first.digest,
             algorithm: self.algorithm,
             size: first.size,
-            byte_for_byte: is_byte_for_byte(names),
+            byte_for_byte: is_byte_for_byte(groups().flatten()),
             copies,
         })
     }
 
     fn copy(&self, names: &[Member]) -> Option<CopyEntry> {
-        let (member, links) = names.split_first()?;
+        let (best, others) = best(names);
+        let (member, best) = best.split_first()?;
+        let paths = |names: &[Member]| names.iter().map(|name| name.path.to_path_buf()).collect();
+        // Two paths through linked folders may be the same name.
+        let (links, symlinks) = match member.reach {
+            Reach::Direct => (paths(best), paths(others)),
+            _ => (Vec::new(), paths(&names[1..])),
+        };
         Some(CopyEntry {
             path: member.path.to_path_buf(),
             root: self.roots.get(member.root).to_owned(),
@@ -323,7 +336,8 @@ impl Context {
             ctime_ns: member.ctime_ns,
             volume: self.volume_name(member.volume),
             inode: member.ino,
-            links: links.iter().map(|name| name.path.to_path_buf()).collect(),
+            links,
+            symlinks,
         })
     }
 
@@ -337,7 +351,14 @@ impl Context {
 }
 
 /// All members took part in one comparison, byte for byte.
-fn is_byte_for_byte(names: &[Member]) -> bool {
-    let first = names.first().and_then(|name| name.compared);
-    first.is_some() && names.iter().all(|name| name.compared == first)
+fn is_byte_for_byte<'m>(mut names: impl Iterator<Item = &'m Member>) -> bool {
+    let first = names.next().and_then(|name| name.compared);
+    first.is_some() && names.all(|name| name.compared == first)
+}
+
+/// The names of a copy that say where it is, and those that only lead there by
+/// a link.
+fn best(names: &[Member]) -> (&[Member], &[Member]) {
+    let reach = names.first().map(|name| name.reach);
+    names.split_at(names.partition_point(|name| Some(name.reach) == reach))
 }

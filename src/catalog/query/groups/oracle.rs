@@ -35,6 +35,7 @@ struct Name {
     mtime: i64,
     compared: Option<i64>,
     is_removed: bool,
+    is_link: bool,
 }
 
 impl Name {
@@ -120,6 +121,7 @@ impl Wanted {
     }
 
     fn wants(&self, names: &[&Name]) -> bool {
+        let names: Vec<_> = names.iter().filter(|name| !name.is_link).collect();
         let copies: BTreeSet<_> = names.iter().map(|name| name.copy()).collect();
         let roots: BTreeSet<_> = names.iter().map(|name| name.root).collect();
         copies.len() >= 2
@@ -170,9 +172,14 @@ fn group(digest: &[u8; 32], names: &[&Name]) -> Group {
     for name in names {
         copies.entry(name.copy()).or_default().push(name);
     }
+    copies.retain(|_, names| names.iter().any(|name| !name.is_link));
+    let compared: BTreeSet<_> = copies
+        .values()
+        .flatten()
+        .map(|name| name.compared)
+        .collect();
     let mut copies: Vec<CopyEntry> = copies.into_values().map(copy).collect();
     copies.sort_by_key(|copy| bytes(&copy.path));
-    let compared: BTreeSet<_> = names.iter().map(|name| name.compared).collect();
     Group {
         digest: Digest::from_bytes(digest).unwrap(),
         algorithm: Algorithm::Sha256,
@@ -183,7 +190,11 @@ fn group(digest: &[u8; 32], names: &[&Name]) -> Group {
 }
 
 fn copy(mut names: Vec<&Name>) -> CopyEntry {
-    names.sort_by_key(|name| bytes(&name.path()));
+    names.sort_by_key(|name| (name.is_link, bytes(&name.path())));
+    let others = |are_links| {
+        let others = names[1..].iter().filter(|name| name.is_link == are_links);
+        others.map(|name| name.path()).collect()
+    };
     CopyEntry {
         path: names[0].path(),
         root: ROOTS[names[0].root].into(),
@@ -191,7 +202,8 @@ fn copy(mut names: Vec<&Name>) -> CopyEntry {
         ctime_ns: names[0].mtime + 1,
         volume: format!("uuid:{}", names[0].volume),
         inode: names[0].ino.map(i64::cast_unsigned),
-        links: names[1..].iter().map(|name| name.path()).collect(),
+        links: others(false),
+        symlinks: others(true),
     }
 }
 
@@ -266,8 +278,8 @@ fn store(bed: &Bed, names: &[Name], is_settled: bool) {
         connection
             .execute(
                 "INSERT INTO files (folder, name, size, allocated, mtime_ns, ctime_ns, ino, nlink,
-                     probe, digest, compared, settled_in, first_scan, removed_in)
-                 VALUES (?1, ?2, ?3, 0, ?4, ?5, ?6, 1, ?7, ?8, ?9, ?10, 1, ?11)",
+                     probe, digest, compared, settled_in, first_scan, removed_in, link)
+                 VALUES (?1, ?2, ?3, 0, ?4, ?5, ?6, 1, ?7, ?8, ?9, ?10, 1, ?11, ?12)",
                 params![
                     folder_id(name.root, name.folder),
                     name.name.as_bytes(),
@@ -280,6 +292,7 @@ fn store(bed: &Bed, names: &[Name], is_settled: bool) {
                     name.compared,
                     (name.known == 2).then_some(1),
                     name.is_removed.then_some(1),
+                    name.is_link,
                 ],
             )
             .unwrap();
@@ -312,10 +325,15 @@ fn names() -> impl Strategy<Value = Vec<Name>> {
             0..50_i64,
             prop_oneof![Just(None), Just(Some(1)), Just(Some(2))],
         ),
-        prop::bool::weighted(0.1),
+        (prop::bool::weighted(0.1), prop::bool::weighted(0.15)),
     );
     let row = name.prop_map(
-        |((root, folder, name), (ino, content, known), (mtime, compared), is_removed)| Name {
+        |(
+            (root, folder, name),
+            (ino, content, known),
+            (mtime, compared),
+            (is_removed, is_link),
+        )| Name {
             root,
             folder,
             name: ["a", "a.txt", "b", "c.TXT.txt", "c", "d.b"][name].to_owned(),
@@ -326,6 +344,7 @@ fn names() -> impl Strategy<Value = Vec<Name>> {
             mtime,
             compared,
             is_removed,
+            is_link,
         },
     );
     prop::collection::vec(row, 0..60).prop_map(|mut names| {

@@ -10,7 +10,7 @@ use rusqlite::{Row, Rows};
 
 use super::part::{Keyed, Sink};
 use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly, sql};
-use crate::model::{CopyId, RootId, VolumeId};
+use crate::model::{CopyId, Reach, RootId, VolumeId};
 
 /// More connections than this only wait for each other's memory.
 const MOST_READERS: usize = 4;
@@ -26,7 +26,8 @@ const SNAPSHOT_ATTEMPTS: usize = 10;
 const BATCH: usize = 1024;
 
 /// Selects the folders of a range for [`Places`].
-const PLACES: &str = "SELECT id, root, volume FROM folders WHERE id BETWEEN ?1 AND ?2 ORDER BY id";
+const PLACES: &str =
+    "SELECT id, root, volume, linked FROM folders WHERE id BETWEEN ?1 AND ?2 ORDER BY id";
 
 /// One connection, and the paths it used recently.
 pub(crate) struct Reader {
@@ -252,9 +253,15 @@ pub(crate) struct Place {
     id: i64,
     pub(crate) root: RootId,
     pub(crate) volume: Option<VolumeId>,
+    is_linked: bool,
 }
 
 impl Place {
+    /// How a name here leads to its file.
+    pub(crate) fn reach(&self, is_link: bool) -> Reach {
+        Reach::of(is_link, self.is_linked)
+    }
+
     /// The copy of a file with this inode here.
     pub(crate) fn copy(&self, ino: Option<i64>) -> Option<CopyId> {
         CopyId::of(self.volume, ino.map(i64::cast_unsigned))
@@ -280,6 +287,7 @@ impl Places<'_> {
                 id: row.get(0)?,
                 root: row.get(1)?,
                 volume: row.get(2)?,
+                is_linked: row.get(3)?,
             });
         }
         Ok(self.at.filter(|at| at.id == folder))

@@ -57,6 +57,7 @@ CREATE TABLE folders (
     name        BLOB    NOT NULL,
     volume      INTEGER REFERENCES volumes,
     mount_point INTEGER NOT NULL DEFAULT 0 CHECK (mount_point IN (0, 1)),
+    linked      INTEGER NOT NULL DEFAULT 0 CHECK (linked IN (0, 1)),
     visited_in  INTEGER,
     listed_in   INTEGER,
     mtime_ns    INTEGER,
@@ -85,6 +86,7 @@ CREATE TABLE files (
     settled_in INTEGER,
     hashed_in  INTEGER,
     racy       INTEGER NOT NULL DEFAULT 0 CHECK (racy IN (0, 1)),
+    link       INTEGER NOT NULL DEFAULT 0 CHECK (link IN (0, 1)),
     first_scan INTEGER NOT NULL,
     removed_in INTEGER,
     PRIMARY KEY (folder, name)

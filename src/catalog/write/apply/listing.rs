@@ -47,7 +47,8 @@ impl Applier<'_> {
 
     fn mark_listed(&self, listing: &FolderListing) -> rusqlite::Result<()> {
         let mark = "UPDATE folders SET volume = ?2, mount_point = ?3, visited_in = ?4,
-                    listed_in = ?4, mtime_ns = ?5, ctime_ns = ?6, signature = ?7 WHERE id = ?1";
+                    listed_in = ?4, mtime_ns = ?5, ctime_ns = ?6, signature = ?7, linked = ?8
+              WHERE id = ?1";
         let (mtime, ctime) = listing.times.unzip();
         let values = params![
             listing.files.folder,
@@ -57,12 +58,13 @@ impl Applier<'_> {
             mtime,
             ctime,
             listing.signature.as_ref().map(Signature::as_bytes),
+            listing.is_linked,
         ];
         sql::run(self.transaction, mark, values).map(drop)
     }
 
     fn upsert_file(&mut self, part: &PartListing, change: &FileChange) -> rusqlite::Result<()> {
-        let file = params![part.folder, blob(&change.name), part.scan];
+        let file = params![part.folder, blob(&change.name), part.scan, change.is_link];
         let metadata = terms::metadata_values(&change.meta, change.ino);
         let metadata = sql::values(&metadata);
         let Statements {
@@ -71,7 +73,7 @@ impl Applier<'_> {
             ..
         } = &mut self.statements;
         if change.returns {
-            sql::run(self.transaction, NOTE_ABSENCE, file)?;
+            sql::run(self.transaction, NOTE_ABSENCE, &file[..3])?;
         }
         if change.keeps_digest {
             return sql::execute(update_file, &[file, &metadata]).map(drop);

@@ -23,14 +23,18 @@ static UPDATE_FILE: LazyLock<String> = LazyLock::new(|| {
     insert("", settled)
 });
 
-/// Inserts folder, name, scan and metadata of a file and `learned`, or changes
+/// Inserts folder, name, scan, link and metadata of a file and `learned`, or changes
 /// its row.
 fn insert(learned: &str, changes: &str) -> String {
-    let columns = format!("folder, name, first_scan, {}{learned}", METADATA.join(", "));
+    let columns = format!(
+        "folder, name, first_scan, link, {}{learned}",
+        METADATA.join(", ")
+    );
     let values = vec!["?"; columns.split(',').count()].join(", ");
     format!(
         "INSERT INTO files ({columns}) VALUES ({values})
-         ON CONFLICT (folder, name) DO UPDATE SET {}, removed_in = NULL, {changes}",
+         ON CONFLICT (folder, name) DO UPDATE SET {}, link = excluded.link, removed_in = NULL,
+             {changes}",
         terms::take_metadata("excluded")
     )
 }
