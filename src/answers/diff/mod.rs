@@ -55,7 +55,7 @@ impl Diff {
     ) -> Result<Self, CatalogError> {
         let is_partial = !filter.is_open();
         let places = PlaceDiff::build(catalog, &ours.tops, &theirs.tops, filter)?;
-        let (our_side, empty) = standing::ours(&places, ours, theirs)?;
+        let (our_side, empty) = standing::ours(&places, ours)?;
         let their_side = standing::theirs(&places, theirs)?;
         let mut comparison = Comparison::new(places)?;
         Ok(Self {

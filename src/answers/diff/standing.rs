@@ -18,10 +18,6 @@ pub(crate) struct DiffSide {
 
 /// A reason against "safe to wipe", about one place.
 pub(crate) enum Objection {
-    /// The other place is this one.
-    IsOther,
-    /// The other place is inside this one.
-    ContainsOther,
     ContainsCatalog,
     /// Only folders below it were scanned.
     NotScanned,
@@ -37,19 +33,10 @@ pub(crate) enum Objection {
     UnknownOptions(ScanId),
 }
 
-/// Our place and its number of empty files.
-pub(crate) fn ours(
-    places: &PlaceDiff,
-    ours: &Place,
-    theirs: &Place,
-) -> Result<(DiffSide, u64), CatalogError> {
+/// Our place and its number of empty files. All that is in it must be known.
+pub(crate) fn ours(places: &PlaceDiff, ours: &Place) -> Result<(DiffSide, u64), CatalogError> {
     let catalog = places.catalog();
     let mut objections = Vec::new();
-    if theirs.path == ours.path {
-        objections.push(Objection::IsOther);
-    } else if theirs.path.starts_with(&ours.path) {
-        objections.push(Objection::ContainsOther);
-    }
     if lies_in(catalog.path(), &ours.path) {
         objections.push(Objection::ContainsCatalog);
     }
@@ -58,22 +45,29 @@ pub(crate) fn ours(
         objections.push(Objection::NotScanned);
     }
     let listing = places.our_listing()?;
+    objections.extend(incomplete(catalog, ours, &listing)?);
     Ok((side(catalog, ours, &listing, objections)?, listing.empty))
 }
 
-/// Their place.
+/// Their place. What is not known of it can only hide more copies; what is known
+/// must be true.
 pub(crate) fn theirs(places: &PlaceDiff, theirs: &Place) -> Result<DiffSide, CatalogError> {
-    let listing = places.their_listing()?;
-    side(places.catalog(), theirs, &listing, Vec::new())
+    let catalog = places.catalog();
+    let mut objections = Vec::new();
+    for root in roots_around(catalog, theirs)? {
+        if catalog.has_ignored_ctime(root.id)? {
+            objections.push(Objection::IgnoredCtime);
+        }
+    }
+    side(catalog, theirs, &places.their_listing()?, objections)
 }
 
 fn side(
     catalog: &ReadOnly,
     place: &Place,
     listing: &Completeness,
-    mut objections: Vec<Objection>,
+    objections: Vec<Objection>,
 ) -> Result<DiffSide, CatalogError> {
-    objections.extend(incomplete(catalog, place, listing)?);
     let newest = match listing.scans.last() {
         Some(scan) => catalog.scan(*scan)?,
         None => None,
@@ -88,6 +82,13 @@ fn side(
     })
 }
 
+/// The roots at, above and below a place.
+fn roots_around(catalog: &ReadOnly, place: &Place) -> Result<Vec<RootRow>, CatalogError> {
+    let mut roots = catalog.roots()?;
+    roots.retain(|root| root.path.starts_with(&place.path) || place.path.starts_with(&root.path));
+    Ok(roots)
+}
+
 /// Why a place was not scanned completely and without filters.
 fn incomplete(
     catalog: &ReadOnly,
@@ -95,9 +96,7 @@ fn incomplete(
     listing: &Completeness,
 ) -> Result<Vec<Objection>, CatalogError> {
     let mut objections = Vec::new();
-    let around =
-        |root: &RootRow| root.path.starts_with(&place.path) || place.path.starts_with(&root.path);
-    for root in catalog.roots()?.into_iter().filter(around) {
+    for root in roots_around(catalog, place)? {
         let is_offline = Dir::open_root(&root.path).is_err();
         if is_offline {
             objections.push(Objection::Offline(root.path));

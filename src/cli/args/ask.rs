@@ -14,13 +14,14 @@ use crate::settings::values;
 /// Show which files of A have no copy in B
 ///
 /// Compares content, not names. Prints "safe to wipe A" and exits with 0 only if every file in A has
-/// a copy in B, both were scanned completely and without filters, no file is unchecked, and nothing
-/// changed since the scan. Names, empty files, links and permissions are not compared.
+/// a copy in B, A was scanned completely and without filters, no file is unchecked, and nothing
+/// changed since the scan. Names, empty files, links and permissions are not compared. A and B must
+/// not overlap.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   dupescan diff /media/old-disk /mnt/backup
-  dupescan diff ~/Pictures/phone ~/Pictures --format csv -o missing.csv
+  dupescan diff ~/Pictures/phone ~/Pictures/2024 --format csv -o missing.csv
   dupescan diff --both ~/a ~/b")]
 pub(crate) struct DiffArgs {
     /// The folder to check: a scanned folder or one inside it

@@ -76,9 +76,9 @@ impl Direction {
         let diff = &self.diff;
         let words = |count| words(count, self.is_exact);
         let about_ours = diff.ours.objections.iter();
-        let about_ours = about_ours.map(|objection| sentence(objection, ours, theirs));
+        let about_ours = about_ours.map(|objection| sentence(objection, ours));
         let about_theirs = diff.theirs.objections.iter();
-        let about_theirs = about_theirs.map(|objection| sentence(objection, theirs, ours));
+        let about_theirs = about_theirs.map(|objection| sentence(objection, theirs));
         let mut all: Vec<_> = about_ours.chain(about_theirs).collect();
         if diff.is_partial {
             let partial = "only some of the files were compared (size, extension or --exclude)";

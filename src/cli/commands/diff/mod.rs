@@ -4,12 +4,14 @@
 mod direction;
 mod words;
 
+use std::path::Path;
+
 use serde::Serialize;
 
 use crate::answers::{Diff, DiffSide, Place};
 use crate::cli::args::DiffArgs;
 use crate::cli::session::{Context, Output, Writing, header};
-use crate::cli::terminal::Exit;
+use crate::cli::terminal::{Exit, exit};
 use crate::report::{Column, rfc3339};
 use direction::Direction;
 use words::Letters;
@@ -28,6 +30,7 @@ pub(crate) fn run(context: &Context, args: &DiffArgs) -> anyhow::Result<Exit> {
     let header = header(&catalog)?;
     let a = Place::named(&catalog, &args.ours)?;
     let b = Place::named(&catalog, &args.theirs)?;
+    refuse_overlap(&a.path, &b.path)?;
     let output = Output::new(context, &args.answer);
     output.give(&header, ("files", COLUMNS), |answer| {
         let compare = |ours: &Place, theirs: &Place, letters, answer: &mut Writing<'_, '_>| {
@@ -55,6 +58,17 @@ pub(crate) fn run(context: &Context, args: &DiffArgs) -> anyhow::Result<Exit> {
         };
         Ok((left, exit))
     })
+}
+
+/// A file in both would be its own copy.
+fn refuse_overlap(a: &Path, b: &Path) -> anyhow::Result<()> {
+    let (inner, overlap) = match (a.starts_with(b), b.starts_with(a)) {
+        (true, true) => (a, "A and B are the same folder"),
+        (true, false) => (a, "A is inside B"),
+        (false, true) => (b, "B is inside A"),
+        (false, false) => return Ok(()),
+    };
+    Err(exit::usage(format_args!("{}: {overlap}", inner.display())))
 }
 
 #[derive(Serialize)]

@@ -76,12 +76,8 @@ pub(crate) fn as_of(side: &DiffSide, letter: &str) -> String {
 }
 
 /// An objection to the place called `this`.
-pub(crate) fn sentence(objection: &Objection, this: &str, other: &str) -> String {
+pub(crate) fn sentence(objection: &Objection, this: &str) -> String {
     match objection {
-        Objection::IsOther => format!("{other} is {this} itself"),
-        Objection::ContainsOther => {
-            format!("{other} is inside {this} and would be wiped with it")
-        }
         Objection::ContainsCatalog => format!("the catalog is inside {this}"),
         Objection::NotScanned => {
             format!("{this} itself was never scanned, only folders below it")
