@@ -13,7 +13,7 @@ mod status;
 pub(crate) use diff::{
     Diff, DiffSide, DiffVerdict, FileCount, MountPoints, Objection, Unscanned, WhyUnchecked,
 };
-pub(crate) use find::{FindError, FindVerdict, Finder, Found, FoundFile, Sought};
+pub(crate) use find::{Counts, FindError, FindVerdict, Finder, Found, FoundFile, Sought};
 pub(crate) use folders::FolderQuestion;
 pub(crate) use groups::{Groups, Skipped};
 pub(crate) use history::{Changes, HistoryError, PastScan};

@@ -70,8 +70,19 @@ pub(crate) struct Finder {
     lookup: Lookup,
     checker: Checker,
     algorithm: Algorithm,
-    /// Whether a file that is asked for does not count as found itself.
-    elsewhere: bool,
+    counts: Counts,
+}
+
+/// Which places count as found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Counts {
+    /// All that have the content, or had it when their disk was last seen.
+    Any,
+    /// Only other copies than the file itself.
+    Elsewhere {
+        /// Also those that nobody can look at now.
+        offline: bool,
+    },
 }
 
 impl Finder {
@@ -79,7 +90,7 @@ impl Finder {
     pub(crate) fn new(
         catalog: ReadOnly,
         wanted: &[Sought],
-        elsewhere: bool,
+        counts: Counts,
     ) -> Result<Self, CatalogError> {
         let algorithm = catalog.algorithm()?;
         let (mut sizes, mut digests) = (Vec::new(), Vec::new());
@@ -96,7 +107,7 @@ impl Finder {
             checker: Checker::new(catalog.roots()?),
             lookup: Lookup::build(catalog, &sizes, &digests)?,
             algorithm,
-            elsewhere,
+            counts,
         })
     }
 
@@ -140,7 +151,7 @@ impl Finder {
             match self.is_equal(&known, asked) {
                 Ok(true) => {
                     let is_itself = self.is_itself(&known, asked);
-                    if is_itself && self.elsewhere {
+                    if is_itself && self.counts != Counts::Any {
                         found.is_only_itself = true;
                         continue;
                     }
@@ -166,13 +177,17 @@ impl Finder {
         Ok(found)
     }
 
-    /// A file that had the content when it was scanned. An offline one is
+    /// A file that had the content when it was scanned. An offline one may be
     /// trusted to still have it; a corrupted one, or one in any other state than
     /// scanned, proves nothing.
     fn equal(&self, known: Known) -> FoundFile {
         let now = self.now(&known);
         FoundFile {
-            is_found: matches!(now, Now::AsScanned | Now::Offline),
+            is_found: match now {
+                Now::AsScanned => true,
+                Now::Offline => self.counts != Counts::Elsewhere { offline: false },
+                _ => false,
+            },
             is_itself: false,
             known,
             now,

@@ -3,5 +3,5 @@
 mod finder;
 mod sought;
 
-pub(crate) use finder::{FindVerdict, Finder, Found, FoundFile};
+pub(crate) use finder::{Counts, FindVerdict, Finder, Found, FoundFile};
 pub(crate) use sought::{FindError, Sought};

@@ -92,9 +92,13 @@ pub(crate) struct FindArgs {
     #[arg(long, value_name = "HEX")]
     pub(crate) digest: Vec<String>,
 
-    /// Ignore FILE itself: find only other copies
+    /// Ignore FILE itself: find only other copies that are online
     #[arg(long)]
     pub(crate) elsewhere: bool,
+
+    /// With --elsewhere, also count copies on disks that are offline
+    #[arg(long, requires = "elsewhere")]
+    pub(crate) include_offline: bool,
 
     #[command(flatten)]
     pub(crate) answer: AnswerArgs,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::answers::{FindError, FindVerdict, Finder, Found, FoundFile, Now, Sought};
+use crate::answers::{Counts, FindError, FindVerdict, Finder, Found, FoundFile, Now, Sought};
 use crate::catalog::ReadOnly;
 use crate::cli::args::FindArgs;
 use crate::cli::session::{Context, Output, Writing, header};
@@ -36,7 +36,13 @@ pub(crate) fn run(context: &Context, args: &FindArgs) -> anyhow::Result<Exit> {
     let catalog = context.catalog()?;
     let header = header(&catalog)?;
     let wanted = wanted(args, &catalog)?;
-    let mut finder = Finder::new(catalog, &wanted, args.elsewhere)?;
+    let counts = match args.elsewhere {
+        true => Counts::Elsewhere {
+            offline: args.include_offline,
+        },
+        false => Counts::Any,
+    };
+    let mut finder = Finder::new(catalog, &wanted, counts)?;
     let output = Output::new(context, &args.answer);
     output.give(&header, ("files", COLUMNS), |answer| {
         let mut totals = Totals::default();

@@ -401,3 +401,34 @@ fn odd_names_are_exact_for_programs_and_escaped_for_people() {
         .says("found,")
         .complains("1 found");
 }
+
+/// `find --elsewhere FILE && rm FILE` must not rely on a disk that nobody can
+/// look at.
+#[test]
+fn elsewhere_counts_offline_copies_only_when_told_to() {
+    let env = TestEnv::new();
+    env.file("tree/x", "content").file("disk/x", "content");
+    env.run("scan tree disk").ok();
+    env.run("find --elsewhere tree/x").ok();
+    env.rename("disk", "data/disk");
+    env.run("find --elsewhere tree/x")
+        .code(1)
+        .says("unchecked: 1 file could be a copy (1 offline)")
+        .says("disk/x (offline)\n")
+        .says("0 found, 0 not found, 1 unchecked");
+    let rows = env
+        .run("find --elsewhere tree/x --format json")
+        .code(1)
+        .json();
+    assert_eq!(rows["files"][0]["status"], "unchecked");
+    assert_eq!(rows["files"][0]["state"], "offline");
+    env.run("find --elsewhere --include-offline tree/x")
+        .ok()
+        .says("disk/x (offline)\n")
+        .says("1 found");
+    let line = env.run("find --include-offline tree/x").code(2);
+    line.complains("--elsewhere");
+    // Without --elsewhere the question is only whether the catalog has it.
+    env.copy("tree/x", "out/x");
+    env.run("find out/x").ok();
+}
