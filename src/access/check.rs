@@ -6,13 +6,14 @@ use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
 use super::roots::{OpenRoot, OpenRoots, open_online};
 use crate::catalog::RootRow;
 use crate::model::{CopyEntry, FileState, Group};
-use crate::platform::{Dir, EntryKind, FileId, Links, OpenFile, Stat};
+use crate::platform::{Dir, EntryKind, FileId, Links, OpenFile, Stat, Volume, VolumeTable};
 
 /// How a file is now, compared with the state it was scanned in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,11 +32,17 @@ pub(crate) enum Look {
 
 /// Looks at catalogued files through the roots that are online. Nothing in any
 /// other root is as it was.
-pub(crate) struct Checker(OpenRoots);
+pub(crate) struct Checker {
+    roots: OpenRoots,
+    volumes: VolumeTable,
+}
 
 impl Checker {
     pub(crate) fn new(roots: Vec<RootRow>) -> Self {
-        Self(open_online(roots, |_, _| ()))
+        Self {
+            roots: open_online(roots, |_, _| ()),
+            volumes: VolumeTable::new(),
+        }
     }
 
     /// The group with only those names that are still as they were scanned.
@@ -84,6 +91,17 @@ impl Checker {
         let reached = self.reach(path);
         let seen = reached.and_then(|(dir, name, _)| dir.stat_entry(name, Links::Refuse));
         judge(seen, state)
+    }
+
+    /// The volume that a catalogued file is on now. Its folder tells: an overlay
+    /// lends its files the device numbers of others.
+    pub(crate) fn volume(&self, path: &Path) -> io::Result<Arc<Volume>> {
+        self.volume_of_folder(&self.open_folder(path.parent().ok_or_else(gone)?)?)
+    }
+
+    /// The volume of an open folder.
+    pub(crate) fn volume_of_folder(&self, dir: &Dir) -> io::Result<Arc<Volume>> {
+        self.volumes.of(dir, dir.stat()?.dev)
     }
 
     /// Like [`Checker::look`], for a file that must stand on its own: neither a
@@ -140,7 +158,9 @@ impl Checker {
     }
 
     fn root_of(&self, path: &Path) -> Option<&OpenRoot> {
-        self.0.values().find(|root| path.starts_with(&root.path))
+        self.roots
+            .values()
+            .find(|root| path.starts_with(&root.path))
     }
 }
 

@@ -11,7 +11,8 @@ mod place;
 mod status;
 
 pub(crate) use diff::{
-    Diff, DiffSide, DiffVerdict, FileCount, MountPoints, Objection, Unscanned, WhyUnchecked,
+    Diff, DiffSide, DiffVerdict, FileCount, MountPoints, Objection, SharedView, Unscanned,
+    WhyUnchecked,
 };
 pub(crate) use find::{Counts, FindError, FindVerdict, Finder, Found, FoundFile, Sought};
 pub(crate) use folders::FolderQuestion;

@@ -7,7 +7,7 @@ use std::path::Path;
 use rayon::prelude::*;
 
 use super::folders::Folders;
-use super::verdict::{DiffVerdict, WhyUnchecked};
+use super::verdict::{DiffVerdict, SharedView, WhyUnchecked};
 use crate::access::{Checker, Look};
 use crate::answers::now::Now;
 use crate::catalog::{CatalogError, DiffFile, DiffMatch, PlaceDiff};
@@ -25,19 +25,33 @@ pub(crate) struct Comparison {
 /// Looks at files of both places, from several threads.
 struct Looker {
     checker: Checker,
+    /// Whether to trust that the places are separate storage.
+    assume_separate: bool,
     /// The folders of our place. A name in one of them, by whatever path (bind
     /// mount, link), goes when the place goes.
     inside: HashSet<FileId>,
 }
 
-/// A copy in the other place; `None` if it is the file itself by another path.
-type Copy = Option<Now>;
+/// A file of the other place that had the content when it was scanned.
+#[derive(PartialEq, Eq)]
+enum Copy {
+    /// The file itself by another path.
+    Itself,
+    /// As scanned, but nothing proves that it is not the file itself.
+    MaybeItself(SharedView),
+    Another(Now),
+}
+
+impl Copy {
+    const PROOF: Self = Self::Another(Now::AsScanned);
+}
 
 impl Comparison {
-    pub(crate) fn new(places: PlaceDiff) -> Result<Self, CatalogError> {
+    pub(crate) fn new(places: PlaceDiff, assume_separate: bool) -> Result<Self, CatalogError> {
         Ok(Self {
             looker: Looker {
                 checker: Checker::new(places.catalog().roots()?),
+                assume_separate,
                 inside: HashSet::new(),
             },
             places,
@@ -63,16 +77,16 @@ impl Comparison {
             .par_iter()
             .zip(&matches)
             .map(|(file, matches)| {
-                let copies = matches.iter().map(|found| looker.copy(found));
+                let copies = matches.iter().map(|found| looker.copy(file, found));
                 (looker.own(file), copies.collect())
             })
             .collect();
         let mut judged = Vec::with_capacity(files.len());
         for ((file, mut matches), (own, mut copies)) in files.into_iter().zip(matches).zip(looks) {
             // A few are nearly always enough; without proof, look at all.
-            while matches.len() == FEW as usize && !copies.contains(&Some(Now::AsScanned)) {
+            while matches.len() == FEW as usize && !copies.contains(&Copy::PROOF) {
                 matches = places.matches(&file, matches.last(), FEW)?;
-                copies.extend(matches.iter().map(|found| looker.copy(found)));
+                copies.extend(matches.iter().map(|found| looker.copy(&file, found)));
             }
             let verdict = judge(&file, own, copies);
             judged.push((file, verdict));
@@ -87,32 +101,60 @@ impl Looker {
         Now::of(look, &file.path, file.is_corrupted, &self.checker)
     }
 
-    fn copy(&self, found: &DiffMatch) -> Copy {
+    fn copy(&self, file: &DiffFile, found: &DiffMatch) -> Copy {
         let DiffMatch { path, state, .. } = found;
         let look = self.checker.look_outside(path, state, &self.inside);
         if look == Look::Elsewhere {
+            return Copy::Itself;
+        }
+        match Now::of(look, path, found.is_corrupted, &self.checker) {
+            Now::AsScanned if found.racy => Copy::Another(Now::TooYoung),
+            Now::AsScanned => match self.shared_view(&file.path, path) {
+                Some(view) => Copy::MaybeItself(view),
+                None => Copy::PROOF,
+            },
+            now => Copy::Another(now),
+        }
+    }
+
+    /// Why the two files may be one, if they may.
+    fn shared_view(&self, ours: &Path, theirs: &Path) -> Option<SharedView> {
+        if self.assume_separate {
             return None;
         }
-        Some(
-            match Now::of(look, path, found.is_corrupted, &self.checker) {
-                Now::AsScanned if found.racy => Now::TooYoung,
-                now => now,
-            },
-        )
+        let volumes = (self.checker.volume(ours), self.checker.volume(theirs));
+        let (Ok(ours), Ok(theirs)) = volumes else {
+            // It was there a moment ago; what cannot be asked proves nothing.
+            return Some(SharedView::Theirs("an unknown filesystem"));
+        };
+        match ours.is_separate_from(&theirs) {
+            true => None,
+            false if theirs.own_storage => Some(SharedView::Ours(ours.fstype)),
+            false => Some(SharedView::Theirs(theirs.fstype)),
+        }
     }
 }
 
 fn judge(file: &DiffFile, own: Now, copies: Vec<Copy>) -> DiffVerdict {
     let is_alias = !copies.is_empty();
-    let why = match (own, copies.into_iter().flatten().min()) {
-        (Now::AsScanned, Some(Now::AsScanned)) if file.racy => WhyUnchecked::File(Now::TooYoung),
-        (Now::AsScanned, Some(Now::AsScanned)) => return DiffVerdict::Duplicate,
-        (Now::AsScanned, Some(copy)) => WhyUnchecked::ItsCopy(copy),
-        (Now::AsScanned, None) => match file.unresolved {
+    let view = copies.iter().find_map(|copy| match copy {
+        Copy::MaybeItself(view) => Some(*view),
+        Copy::Itself | Copy::Another(_) => None,
+    });
+    let others = copies.into_iter().filter_map(|copy| match copy {
+        Copy::Another(now) => Some(now),
+        Copy::Itself | Copy::MaybeItself(_) => None,
+    });
+    let why = match (own, others.min(), view) {
+        (Now::AsScanned, Some(Now::AsScanned), _) if file.racy => WhyUnchecked::File(Now::TooYoung),
+        (Now::AsScanned, Some(Now::AsScanned), _) => return DiffVerdict::Duplicate,
+        (Now::AsScanned, _, Some(view)) => WhyUnchecked::MaybeItself(view),
+        (Now::AsScanned, Some(copy), None) => WhyUnchecked::ItsCopy(copy),
+        (Now::AsScanned, None, None) => match file.unresolved {
             Some(unresolved) => WhyUnchecked::NotRead(unresolved),
             None => return DiffVerdict::Only { is_alias },
         },
-        (own, _) => WhyUnchecked::File(own),
+        (own, _, _) => WhyUnchecked::File(own),
     };
     DiffVerdict::Unchecked(why)
 }

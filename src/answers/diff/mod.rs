@@ -13,7 +13,7 @@ use crate::model::total;
 use compare::Comparison;
 pub(crate) use folders::{Folders, MountPoints, Unscanned};
 pub(crate) use standing::{DiffSide, Objection};
-pub(crate) use verdict::{DiffVerdict, WhyUnchecked};
+pub(crate) use verdict::{DiffVerdict, SharedView, WhyUnchecked};
 
 /// Files and their bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -34,6 +34,10 @@ pub(crate) struct Diff {
     comparison: Comparison,
     pub(crate) ours: DiffSide,
     pub(crate) theirs: DiffSide,
+    /// Whether the places were taken for separate storage without proof.
+    pub(crate) assumed_separate: bool,
+    /// Why the places may be the same storage.
+    pub(crate) shared_view: Option<SharedView>,
     /// Whether a filter chose the files.
     pub(crate) is_partial: bool,
     /// Empty files of our place; they are not compared.
@@ -52,15 +56,18 @@ impl Diff {
         ours: &Place,
         theirs: &Place,
         filter: FileFilter,
+        assume_separate: bool,
     ) -> Result<Self, CatalogError> {
         let is_partial = !filter.is_open();
         let places = PlaceDiff::build(catalog, &ours.tops, &theirs.tops, filter)?;
         let (our_side, empty) = standing::ours(&places, ours)?;
         let their_side = standing::theirs(&places, theirs)?;
-        let mut comparison = Comparison::new(places)?;
+        let mut comparison = Comparison::new(places, assume_separate)?;
         Ok(Self {
             ours: our_side,
             theirs: their_side,
+            assumed_separate: assume_separate,
+            shared_view: None,
             is_partial,
             empty,
             duplicate: FileCount::default(),
@@ -75,6 +82,9 @@ impl Diff {
     pub(crate) fn next_files(&mut self) -> Result<Vec<(DiffFile, DiffVerdict)>, CatalogError> {
         let files = self.comparison.next_files()?;
         for (file, verdict) in &files {
+            if let DiffVerdict::Unchecked(WhyUnchecked::MaybeItself(view)) = verdict {
+                self.shared_view = Some(*view);
+            }
             let count = match verdict {
                 DiffVerdict::Duplicate => &mut self.duplicate,
                 DiffVerdict::Only { .. } => &mut self.only,

@@ -14,11 +14,21 @@ pub(crate) enum DiffVerdict {
     Unchecked(WhyUnchecked),
 }
 
+/// Why two files are not known to be separate: one is on a filesystem of this
+/// type, which may show the files of another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SharedView {
+    Ours(&'static str),
+    Theirs(&'static str),
+}
+
 /// Why it is not known whether the other place has a file.
 pub(crate) enum WhyUnchecked {
     /// The file is not as it was scanned.
     File(Now),
     /// Its best copy is not.
     ItsCopy(Now),
+    /// Its copy may be the file itself, seen through another filesystem.
+    MaybeItself(SharedView),
     NotRead(Unresolved),
 }

@@ -63,6 +63,9 @@ pub(crate) struct FoundFile {
     pub(crate) is_found: bool,
     /// Whether it is the same file that was asked for.
     pub(crate) is_itself: bool,
+    /// The type of the filesystem that may show the file that was asked for
+    /// under another path.
+    pub(crate) shared_view: Option<&'static str>,
 }
 
 /// Looks for content in the catalog.
@@ -82,6 +85,9 @@ pub(crate) enum Counts {
     Elsewhere {
         /// Also those that nobody can look at now.
         offline: bool,
+        /// Also those that may be the file itself, seen through another
+        /// filesystem.
+        assume_separate: bool,
     },
 }
 
@@ -156,9 +162,11 @@ impl Finder {
                         continue;
                     }
                     let file = self.equal(known);
+                    let shared_view = self.shared_view(&file, asked);
                     found.files.push(FoundFile {
                         is_itself,
-                        is_found: file.is_found || is_itself,
+                        is_found: is_itself || file.is_found && shared_view.is_none(),
+                        shared_view,
                         ..file
                     });
                 }
@@ -169,6 +177,7 @@ impl Finder {
                     now,
                     is_found: false,
                     is_itself: false,
+                    shared_view: None,
                 }),
             }
         }
@@ -185,12 +194,38 @@ impl Finder {
         FoundFile {
             is_found: match now {
                 Now::AsScanned => true,
-                Now::Offline => self.counts != Counts::Elsewhere { offline: false },
+                Now::Offline => !matches!(self.counts, Counts::Elsewhere { offline: false, .. }),
                 _ => false,
             },
             is_itself: false,
+            shared_view: None,
             known,
             now,
+        }
+    }
+
+    /// The type of the filesystem through which a file that is there may be the
+    /// one that was asked for, if that matters.
+    fn shared_view(&self, file: &FoundFile, asked: &Asked) -> Option<&'static str> {
+        let matters = matches!(
+            self.counts,
+            Counts::Elsewhere {
+                assume_separate: false,
+                ..
+            }
+        );
+        if !matters || file.now != Now::AsScanned {
+            return None;
+        }
+        let own = self.checker.volume_of_folder(&asked.folder);
+        let (Ok(own), Ok(other)) = (own, self.checker.volume(&file.known.path)) else {
+            // It was there a moment ago; what cannot be asked proves nothing.
+            return Some("an unknown filesystem");
+        };
+        match own.is_separate_from(&other) {
+            true => None,
+            false if other.own_storage => Some(own.fstype),
+            false => Some(other.fstype),
         }
     }
 
@@ -256,6 +291,7 @@ enum ReadFailure {
 
 /// A file that is asked for, and what was read of it so far.
 struct Asked {
+    folder: Dir,
     file: OpenFile,
     algorithm: Algorithm,
     digest: Option<Digest>,
@@ -269,11 +305,13 @@ impl Asked {
             .parent()
             .zip(whole.file_name())
             .ok_or_else(|| io::Error::from(io::ErrorKind::IsADirectory))?;
-        let file = Dir::open_root(folder)?.open_file(name, Links::Refuse)?;
+        let folder = Dir::open_root(folder)?;
+        let file = folder.open_file(name, Links::Refuse)?;
         if file.opened_as().meta.size != size {
             return Err(io::Error::other(CHANGING).into());
         }
         Ok(Self {
+            folder,
             file,
             algorithm,
             digest: None,

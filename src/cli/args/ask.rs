@@ -36,6 +36,10 @@ pub(crate) struct DiffArgs {
     #[arg(long)]
     pub(crate) both: bool,
 
+    /// Trust that A and B are separate storage where nothing proves it (overlay, FUSE, network)
+    #[arg(long)]
+    pub(crate) assume_separate: bool,
+
     #[command(flatten)]
     pub(crate) filter: FilterArgs,
 
@@ -99,6 +103,11 @@ pub(crate) struct FindArgs {
     /// With --elsewhere, also count copies on disks that are offline
     #[arg(long, requires = "elsewhere")]
     pub(crate) include_offline: bool,
+
+    /// With --elsewhere, trust that copies are separate storage where nothing proves it (overlay,
+    /// FUSE, network)
+    #[arg(long, requires = "elsewhere")]
+    pub(crate) assume_separate: bool,
 
     #[command(flatten)]
     pub(crate) answer: AnswerArgs,

@@ -24,6 +24,9 @@ const COLUMNS: &[Column] = &[
     Column::hidden("reason"),
 ];
 
+/// What is said of a file that may be the one that was asked for.
+const MAYBE_ITSELF: &str = "possibly the same file";
+
 #[derive(Debug, Default, Serialize)]
 struct Totals {
     asked: u64,
@@ -39,6 +42,7 @@ pub(crate) fn run(context: &Context, args: &FindArgs) -> anyhow::Result<Exit> {
     let counts = match args.elsewhere {
         true => Counts::Elsewhere {
             offline: args.include_offline,
+            assume_separate: args.assume_separate,
         },
         false => Counts::Any,
     };
@@ -53,7 +57,12 @@ pub(crate) fn run(context: &Context, args: &FindArgs) -> anyhow::Result<Exit> {
             exit = exit.or(end_of(one, &found));
             write(answer, one, &found)?;
         }
-        let left = answer.end(&totals, &[totals.sentence()])?;
+        let mut sentences = vec![totals.sentence()];
+        if args.assume_separate {
+            let assumed = "assuming that copies are separate storage (--assume-separate)";
+            sentences.push(assumed.to_owned());
+        }
+        let left = answer.end(&totals, &sentences)?;
         Ok((left, exit))
     })
 }
@@ -117,10 +126,15 @@ fn mark(file: &FoundFile) -> Option<String> {
     match &file.now {
         Now::AsScanned if file.is_itself => Some("this file".to_owned()),
         other if file.is_itself => Some(format!("this file, {}", state_in_words(other))),
-        Now::AsScanned => None,
+        Now::AsScanned => file.shared_view.map(maybe_itself),
         Now::Unreadable(why) => Some(format!("unreadable: {why}")),
         other => Some(state_in_words(other).to_owned()),
     }
+}
+
+/// Why a file with the content does not count.
+fn maybe_itself(fstype: &str) -> String {
+    format!("{MAYBE_ITSELF}: one of the two is on {fstype}")
 }
 
 fn status(verdict: FindVerdict) -> Cell {
@@ -160,7 +174,11 @@ fn reasons(found: &Found) -> Vec<String> {
     }
     let mut counts = BTreeMap::<&str, u64>::new();
     for file in found.files.iter().filter(|file| !file.is_found) {
-        *counts.entry(state_in_words(&file.now)).or_default() += 1;
+        let why = match file.shared_view {
+            Some(_) => MAYBE_ITSELF,
+            None => state_in_words(&file.now),
+        };
+        *counts.entry(why).or_default() += 1;
     }
     if found.unread > 0 {
         counts.insert("without a hash", found.unread);
@@ -211,7 +229,9 @@ fn write(answer: &mut Writing<'_, '_>, wanted: &Sought, found: &Found) -> anyhow
         };
         let reason = match &file.now {
             Now::Unreadable(why) => Cell::text(why.clone()),
-            _ => Cell::Nothing,
+            _ => file
+                .shared_view
+                .map_or(Cell::Nothing, |fstype| Cell::text(maybe_itself(fstype))),
         };
         answer.row(&[
             path.clone(),

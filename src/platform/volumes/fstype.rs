@@ -42,6 +42,12 @@ impl FsType {
         FOLDER_TIMES.contains(&self.name)
     }
 
+    /// Whether it keeps files itself, rather than showing those of another
+    /// filesystem or machine, though its device number is that of no disk.
+    pub(crate) fn stores_without_device(&self) -> bool {
+        STORES_WITHOUT_DEVICE.contains(&self.name)
+    }
+
     fn find(wanted: impl Fn(&&Row) -> bool) -> Self {
         let (_, name, nature) = TABLE.iter().find(wanted).unwrap_or(&UNKNOWN);
         Self {
@@ -57,6 +63,9 @@ const FOLDER_TIMES: &[&str] = &[
     "ext4", "xfs", "btrfs", "tmpfs", "zfs", "f2fs", "bcachefs", "ramfs", "reiserfs", "jfs",
     "nilfs2", "ubifs", "apfs", "ufs",
 ];
+
+/// Filesystems that span several disks, or need none.
+const STORES_WITHOUT_DEVICE: &[&str] = &["btrfs", "zfs", "bcachefs", "tmpfs", "ramfs", "ubifs"];
 
 type Row = (u32, &'static str, Nature);
 
@@ -175,6 +184,15 @@ mod tests {
         ] {
             assert!(!has(name), "{name}");
         }
+    }
+
+    #[test]
+    fn what_stores_without_a_device_is_in_the_table() {
+        for name in STORES_WITHOUT_DEVICE {
+            assert!(FsType::from_name(name).stores_without_device(), "{name}");
+        }
+        assert!(!FsType::from_name("overlay").stores_without_device());
+        assert!(!FsType::from_name("fuse").stores_without_device());
     }
 
     #[test]

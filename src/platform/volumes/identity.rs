@@ -22,6 +22,11 @@ pub(crate) fn device_until_reboot(dev: u64) -> String {
     format!("{}@{}", system::device(dev), boot_id())
 }
 
+/// Whether the filesystem has a disk of its own.
+pub(crate) fn has_disk(fstype: FsType, dev: u64) -> bool {
+    system::has_disk(fstype, dev)
+}
+
 /// The type of the filesystem that `fd` is on.
 pub(crate) fn fstype(fd: BorrowedFd<'_>) -> std::io::Result<FsType> {
     let statfs = rustix::io::retry_on_intr(|| rustix::fs::fstatfs(fd))?;
@@ -54,6 +59,11 @@ mod system {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub(crate) fn fstype(statfs: &StatFs) -> FsType {
         FsType::from_magic(statfs.f_type as u32)
+    }
+
+    /// Filesystems without a block device get device numbers with major 0.
+    pub(crate) fn has_disk(_: FsType, dev: u64) -> bool {
+        major(dev) != 0
     }
 
     pub(crate) fn device(dev: u64) -> String {
@@ -211,6 +221,12 @@ mod system {
     #[cfg(not(any(target_vendor = "apple", target_os = "freebsd")))]
     pub(crate) fn fstype(_statfs: &StatFs) -> FsType {
         FsType::from_name("unknown")
+    }
+
+    /// No device number tells, so the type must.
+    pub(crate) fn has_disk(fstype: FsType, _: u64) -> bool {
+        use crate::platform::volumes::fstype::Nature;
+        fstype.nature == Nature::Local
     }
 
     pub(crate) fn device(dev: u64) -> String {

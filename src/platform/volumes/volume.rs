@@ -24,6 +24,11 @@ pub struct Volume {
     pub network: bool,
     /// Whether the times of a folder move whenever a name in it comes or goes.
     pub folder_times: bool,
+    /// Whether it is known to keep files itself: it has a disk of its own (a FUSE
+    /// filesystem too, if it is mounted from a block device), or needs none. An
+    /// overlay, other FUSE filesystems and network shares may show files that are
+    /// also reached in another way.
+    pub own_storage: bool,
     /// Device number, as `stat` gives it.
     pub dev: u64,
 }
@@ -42,8 +47,17 @@ impl Volume {
             pseudo: nature == Nature::Pseudo,
             network: matches!(nature, Nature::Network | Nature::NetworkUnstable),
             folder_times: fstype.has_folder_times(),
+            own_storage: identity::has_disk(fstype, dev) || fstype.stores_without_device(),
             dev,
         })
+    }
+}
+
+impl Volume {
+    /// Whether two different files, one on each volume, are known not to be two
+    /// views of one.
+    pub fn is_separate_from(&self, other: &Self) -> bool {
+        self.dev == other.dev || (self.own_storage && other.own_storage)
     }
 }
 
@@ -246,6 +260,21 @@ mod tests {
         assert_eq!(sub.identity, format!("{uuid}/subvol:256"));
         assert_eq!(look_up(&table, &mount.0.join("folder")), top);
         assert!(top.stable_inodes && top.fstype == "btrfs", "{top:?}");
+    }
+
+    #[test]
+    fn views_are_not_separate_from_what_they_may_show() {
+        let disk = volume_of(tempfile::tempdir().unwrap().path());
+        let volume = |dev, own_storage| Volume {
+            dev,
+            own_storage,
+            ..disk.clone()
+        };
+        let (disk, other, view) = (volume(1, true), volume(2, true), volume(3, false));
+        assert!(disk.is_separate_from(&other));
+        assert!(!disk.is_separate_from(&view) && !view.is_separate_from(&disk));
+        assert!(!view.is_separate_from(&volume(4, false)));
+        assert!(view.is_separate_from(&view.clone()));
     }
 
     #[test]

@@ -479,7 +479,7 @@ fn the_answer_looks_like_this() {
     insta::assert_snapshot!(shown, @r#"
     {"schema":1,"generated_at":"TIME","as_of":{"scan":2,"finished_at":"TIME"},"files":[
     {"side":"a","status":"only in A","size":9,"mtime":"TIME","path":"/a/gone.txt","reason":null}
-    ],"totals":{"safe_to_wipe":false,"a":{"path":"/a","as_of_scan":1,"as_of":"TIME","other_path":"/b","other_as_of_scan":2,"other_as_of":"TIME","files":2,"bytes":13,"duplicate_files":1,"duplicate_bytes":4,"only_files":1,"only_bytes":9,"unchecked_files":0,"unchecked_bytes":0,"empty_files":0,"changed_folders":0,"unscanned_files":0,"unscanned_folders":0,"mount_points":0,"reasons":["1 file, 9 B not in B"]}}}
+    ],"totals":{"safe_to_wipe":false,"a":{"path":"/a","as_of_scan":1,"as_of":"TIME","other_path":"/b","other_as_of_scan":2,"other_as_of":"TIME","files":2,"bytes":13,"duplicate_files":1,"duplicate_bytes":4,"only_files":1,"only_bytes":9,"unchecked_files":0,"unchecked_bytes":0,"empty_files":0,"changed_folders":0,"unscanned_files":0,"unscanned_folders":0,"mount_points":0,"assumed_separate":false,"reasons":["1 file, 9 B not in B"]}}}
     "#);
 }
 
@@ -682,4 +682,40 @@ fn sides_that_overlap_are_refused() {
         let line = env.run(&format!("diff {pair}")).refused(2);
         assert!(line.ends_with(&format!("/a/sub: {end}")), "{line}");
     }
+}
+
+/// Every byte of the merged view is in the lower folder: wiping that takes both.
+#[test]
+fn a_view_of_a_is_not_proven_to_be_a_copy() {
+    let env = TestEnv::new();
+    env.file("lower/x", "content").file("b/x", "content");
+    env.settle_clock();
+    let script = "$DUPESCAN scan lower merged b >&2
+        $DUPESCAN diff lower merged && exit 9
+        $DUPESCAN diff merged lower && exit 9
+        $DUPESCAN diff lower merged --assume-separate
+        $DUPESCAN diff lower merged --assume-separate --format json
+        echo; echo on one disk:; exec $DUPESCAN diff lower b";
+    let Some(run) = env.run_with_overlay(script) else {
+        skip!("mounting an overlay is not permitted");
+    };
+    let run = run.ok();
+    for sentence in [
+        "1 file: its copy may be the same file: B is on overlay (--assume-separate if not)\n",
+        "1 file: its copy may be the same file: A is on overlay (--assume-separate if not)\n",
+        "    A and B may be the same storage: B is on overlay (--assume-separate if not)\n",
+        "assuming that A and B are separate storage (--assume-separate)\n",
+        "\"assumed_separate\":true",
+    ] {
+        assert!(run.out().contains(sentence), "{sentence}{}", run.describe());
+    }
+    let (_, on_one_disk) = run
+        .out()
+        .split_once("on one disk:")
+        .map(|(a, b)| (a.to_owned(), b.to_owned()))
+        .unwrap();
+    assert!(
+        on_one_disk.contains("safe to wipe A: every file"),
+        "{on_one_disk}"
+    );
 }

@@ -432,3 +432,22 @@ fn elsewhere_counts_offline_copies_only_when_told_to() {
     env.copy("tree/x", "out/x");
     env.run("find out/x").ok();
 }
+
+#[test]
+fn a_view_of_the_file_is_not_proven_to_be_another_copy() {
+    let env = TestEnv::new();
+    env.file("lower/x", "content").settle_clock();
+    let script = "$DUPESCAN scan lower merged >&2
+        $DUPESCAN find --elsewhere lower/x && exit 9
+        $DUPESCAN find --elsewhere lower/x --format json && exit 9
+        $DUPESCAN find --elsewhere lower/x --assume-separate";
+    let Some(run) = env.run_with_overlay(script) else {
+        skip!("mounting an overlay is not permitted");
+    };
+    run.ok()
+        .says("unchecked: 1 file could be a copy (1 possibly the same file)")
+        .says("merged/x (possibly the same file: one of the two is on overlay)\n")
+        .says("\"reason\":\"possibly the same file: one of the two is on overlay\"")
+        .says("lower/x: found\n")
+        .says("assuming that copies are separate storage (--assume-separate)\n");
+}

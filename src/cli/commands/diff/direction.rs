@@ -80,6 +80,12 @@ impl Direction {
         let about_theirs = diff.theirs.objections.iter();
         let about_theirs = about_theirs.map(|objection| sentence(objection, theirs));
         let mut all: Vec<_> = about_ours.chain(about_theirs).collect();
+        if let Some(view) = diff.shared_view {
+            let view = self.letters.view(view);
+            all.push(format!(
+                "{ours} and {theirs} may be the same storage: {view}"
+            ));
+        }
         if diff.is_partial {
             let partial = "only some of the files were compared (size, extension or --exclude)";
             all.push(partial.to_owned());
@@ -117,6 +123,11 @@ impl Direction {
         if diff.empty > 0 {
             let files = counted(diff.empty, "empty file", "empty files");
             lines.push(format!("{files} skipped"));
+        }
+        if diff.assumed_separate {
+            lines.push(format!(
+                "assuming that {ours} and {theirs} are separate storage (--assume-separate)"
+            ));
         }
         if diff.is_safe() {
             lines.push(format!(

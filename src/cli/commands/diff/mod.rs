@@ -35,7 +35,13 @@ pub(crate) fn run(context: &Context, args: &DiffArgs) -> anyhow::Result<Exit> {
     output.give(&header, ("files", COLUMNS), |answer| {
         let compare = |ours: &Place, theirs: &Place, letters, answer: &mut Writing<'_, '_>| {
             let filter = args.filter.filter()?;
-            let diff = Diff::start(context.catalog()?, ours, theirs, filter)?;
+            let diff = Diff::start(
+                context.catalog()?,
+                ours,
+                theirs,
+                filter,
+                args.assume_separate,
+            )?;
             let mut direction = Direction::new(diff, letters, output.is_exact());
             direction.write_rows(answer)?;
             anyhow::Ok(direction)
@@ -104,6 +110,7 @@ struct DirectionJson {
     unscanned_files: u64,
     unscanned_folders: u64,
     mount_points: u64,
+    assumed_separate: bool,
     reasons: Vec<String>,
 }
 
@@ -146,6 +153,7 @@ impl DirectionJson {
             unscanned_files: diff.folders.unscanned.files,
             unscanned_folders: diff.folders.unscanned.folders,
             mount_points: diff.folders.mount_points.number,
+            assumed_separate: diff.assumed_separate,
             reasons: direction.objections(),
         }
     }

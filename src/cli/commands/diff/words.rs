@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::answers::{
-    DiffSide, DiffVerdict, FileCount, MountPoints, Now, Objection, Unscanned, WhyUnchecked,
+    DiffSide, DiffVerdict, FileCount, MountPoints, Now, Objection, SharedView, Unscanned,
+    WhyUnchecked,
 };
 use crate::catalog::Unresolved;
 use crate::model::{AsOf, TOO_YOUNG, escape};
@@ -46,6 +47,9 @@ impl Letters {
                 };
                 format!("its copy in {theirs} {state}")
             }
+            DiffVerdict::Unchecked(WhyUnchecked::MaybeItself(view)) => {
+                format!("its copy may be the same file: {}", self.view(*view))
+            }
             DiffVerdict::Unchecked(WhyUnchecked::NotRead(Unresolved::NotRead)) => {
                 format!("not read, and {theirs} has a file of the same size")
             }
@@ -53,6 +57,17 @@ impl Letters {
                 format!("a file of the same size in {theirs} was not read")
             }
         })
+    }
+}
+
+impl Letters {
+    /// Why the places may be the same storage.
+    pub(crate) fn view(self, view: SharedView) -> String {
+        let (place, fstype) = match view {
+            SharedView::Ours(fstype) => (self.0, fstype),
+            SharedView::Theirs(fstype) => (self.1, fstype),
+        };
+        format!("{place} is on {fstype} (--assume-separate if not)")
     }
 }
 
