@@ -88,6 +88,13 @@ impl Algorithm {
             Self::Sha256 | Self::Sha3_256 | Self::Blake3 => 32,
         }
     }
+
+    /// Whether some algorithm makes digests of this length.
+    pub fn is_digest_len(length: usize) -> bool {
+        Self::ALL
+            .iter()
+            .any(|algorithm| algorithm.digest_len() == length)
+    }
 }
 
 impl Algorithm {

@@ -7,7 +7,7 @@ use super::files::{FileFilter, FileList, Fold, Verdict};
 use super::places::Extent;
 use super::unresolved::open_classes;
 use crate::catalog::store::terms::{COPY, CORRUPTED, REAL};
-use crate::catalog::store::{CatalogError, ReadOnly, sql};
+use crate::catalog::store::{CatalogError, ReadOnly, refuse_malformed, sql};
 use crate::model::FolderId;
 
 impl FileList {
@@ -75,7 +75,7 @@ fn count_copies(catalog: &ReadOnly) -> Result<(), CatalogError> {
           GROUP BY digest;",
         copy = COPY.key(&["files.folder", "files.name"])
     ))?;
-    Ok(())
+    refuse_malformed(&catalog.connection, "temp.copy_counts")
 }
 
 #[cfg(test)]

@@ -9,7 +9,9 @@ use rusqlite::{Params, Row, params};
 
 use super::paths::RootPaths;
 use crate::catalog::store::terms::CORRUPTED;
-use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly, rows, signed, sql};
+use crate::catalog::store::{
+    CatalogError, FolderPaths, ReadOnly, refuse_malformed, rows, signed, sql,
+};
 use crate::model::{Digest, FileState, FolderId, Probe};
 
 /// A live file of the catalog.
@@ -77,6 +79,7 @@ impl Lookup {
         let unread =
             "SELECT count(*) FROM files WHERE removed_in IS NULL AND size > 0 AND digest IS NULL";
         let unread = sql::count(connection, unread, [])?;
+        refuse_malformed(connection, "temp.known")?;
         connection.execute_batch("COMMIT")?;
         lookup.unread = unread;
         Ok(lookup)

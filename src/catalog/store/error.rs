@@ -107,6 +107,9 @@ pub enum CatalogError {
     /// SQLite itself finds the file damaged.
     #[error("it is damaged and cannot be repaired: restore a backup, or scan into a new catalog")]
     Damaged,
+    /// A row holds what this program never writes.
+    #[error("some of its rows are damaged ({0}): run `dupescan verify`")]
+    DamagedRows(String),
     /// A file that a backup must not replace.
     #[error("cannot write the backup to {}: {reason}", path.display())]
     BadTarget {
@@ -141,6 +144,9 @@ impl CatalogError {
                 if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) =>
             {
                 Self::Damaged.at(path)
+            }
+            Self::Sqlite(rusqlite::Error::FromSqlConversionFailure(_, _, reason)) => {
+                Self::DamagedRows(reason.to_string()).at(path)
             }
             Self::Locked { .. }
             | Self::NotWritable { .. }

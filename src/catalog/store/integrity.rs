@@ -3,6 +3,8 @@
 use rusqlite::{Connection, ErrorCode};
 
 use super::error::CatalogError;
+use super::rows::WRONG_LENGTH;
+use super::schema::words;
 use super::sql;
 
 /// Most lines taken over from SQLite's integrity check.
@@ -51,4 +53,16 @@ fn complaints(connection: &Connection, check: &str) -> rusqlite::Result<Vec<Stri
         .filter(|line| line != "ok" && !line.starts_with("CHECK constraint failed"))
         .map(|line| format!("SQLite's integrity check: {}", line.replace('\n', " ")))
         .collect())
+}
+
+/// Refuses a `table` that holds a digest which dupescan did not write: it would
+/// equal nothing, and the file would pass for unique.
+pub(crate) fn refuse_malformed(connection: &Connection, table: &str) -> Result<(), CatalogError> {
+    let lengths = words::digest_lengths();
+    let any =
+        format!("SELECT EXISTS (SELECT 1 FROM {table} WHERE length(digest) NOT IN ({lengths}))");
+    match sql::value(connection, &any, [])? {
+        true => Err(CatalogError::DamagedRows(WRONG_LENGTH.to_owned())),
+        false => Ok(()),
+    }
 }

@@ -22,7 +22,7 @@ pub(crate) use files::has_wal;
 #[cfg(test)]
 pub(crate) use files::lock_path;
 pub use files::own_files;
-pub(crate) use integrity::{integrity, is_damage, refuse_damage};
+pub(crate) use integrity::{integrity, is_damage, refuse_damage, refuse_malformed};
 pub use lock::Lock;
 pub(crate) use pages::Pages;
 pub use paths::FolderPaths;

@@ -10,6 +10,9 @@ use rusqlite::types::Type;
 
 use crate::model::{Algorithm, Digest, FileState};
 
+/// What is wrong with a digest that no algorithm makes.
+pub(crate) const WRONG_LENGTH: &str = "a hash has the wrong length";
+
 /// The bytes of a name, to be bound as a BLOB.
 pub(crate) fn blob(name: &OsStr) -> &[u8] {
     name.as_bytes()
@@ -32,15 +35,8 @@ pub(crate) fn name_ref<'r>(row: &'r Row<'_>, index: usize) -> rusqlite::Result<&
         rusqlite::Error::FromSqlConversionFailure(index, Type::Blob, Box::new(error))
     })?;
     if name.contains(&b'/') || name.contains(&0) || name == b"." || name == b".." {
-        let reason = format!(
-            "{:?} is no name: run `dupescan verify`",
-            OsStr::from_bytes(name)
-        );
-        return Err(rusqlite::Error::FromSqlConversionFailure(
-            index,
-            Type::Blob,
-            reason.into(),
-        ));
+        let reason = format!("{:?} is not a file name", OsStr::from_bytes(name));
+        return Err(malformed(index, &reason));
     }
     Ok(OsStr::from_bytes(name))
 }
@@ -78,12 +74,22 @@ pub(crate) fn unsigned(value: i64) -> u64 {
     u64::try_from(value).unwrap_or(0)
 }
 
-/// Column `index` as the bytes of a digest, without copying them.
+/// Column `index` as the bytes of a digest, without copying them. One of another
+/// length was not written by dupescan and is refused.
 pub(crate) fn digest_bytes<'a>(
     row: &'a Row<'_>,
     index: usize,
 ) -> rusqlite::Result<Option<&'a [u8]>> {
-    Ok(row.get_ref(index)?.as_blob_or_null()?)
+    let bytes = row.get_ref(index)?.as_blob_or_null()?;
+    match bytes.is_some_and(|bytes| !Algorithm::is_digest_len(bytes.len())) {
+        true => Err(malformed(index, WRONG_LENGTH)),
+        false => Ok(bytes),
+    }
+}
+
+/// The error for a column that holds what this program never writes.
+fn malformed(index: usize, reason: &str) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(index, Type::Blob, reason.into())
 }
 
 /// Column `index` as a word of an enumeration.

@@ -358,3 +358,37 @@ fn a_scan_killed_while_it_makes_its_catalog_leaves_an_empty_one_or_a_whole_one()
     }
     assert!(empty > 2, "killed {empty} times before it was made");
 }
+
+#[test]
+fn a_malformed_hash_is_reported_by_every_command_that_reads_it() {
+    for digest in ["x'00'", "x'ff'", "zeroblob(31)", "zeroblob(100)"] {
+        let env = TestEnv::new();
+        env.file("tree/a", "same").file("tree/b", "same");
+        env.file("other/c", "same").file("other/d", "unlike");
+        env.run("scan tree other").ok();
+        spoil(
+            &env,
+            &format!("UPDATE files SET digest = {digest} WHERE name = x'61'"),
+        );
+        env.catalog_is_broken_on_purpose();
+        for line in [
+            "report",
+            "report --format json",
+            "report --sort path",
+            "unique --copies-under 9",
+            "folders",
+            "diff tree other",
+            "diff other tree",
+            "find other/c",
+        ] {
+            let sentence = env.run(line).refused(3);
+            assert!(sentence.contains("damaged"), "{line}: {sentence}");
+            assert!(sentence.contains("`dupescan verify"), "{line}: {sentence}");
+        }
+        env.run("verify").code(1);
+        env.run("verify --repair");
+        env.run("scan tree other").ok();
+        let all = expected(&[&["other/c", "tree/a", "tree/b"]]);
+        assert_eq!(env.groups(), all, "{digest}");
+    }
+}

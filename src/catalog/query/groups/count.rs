@@ -146,12 +146,7 @@ impl Count<'_> {
         };
         let wanted = match self.unresolved {
             true => String::new(),
-            false => format!(
-                "AND (digest BETWEEN x'{:016x}' AND x'{:016x}{}' OR size = 0)",
-                part.first.0,
-                part.last.0,
-                "ff".repeat(Digest::MAX_LEN)
-            ),
+            false => format!("AND (digest IS NOT NULL AND {} OR size = 0)", keys_of(part)),
         };
         format!(
             "SELECT folder, size, ino, digest, {name}, probe, {UNREAD}, {UNRESOLVED}, link
@@ -202,6 +197,23 @@ impl Count<'_> {
         let is_across = marks().any(|mark| mark.root != places[0].root);
         let is_below = marks().any(|mark| mark.is_below);
         (is_across || !self.filter.across) && (is_below || self.filter.below.is_empty())
+    }
+}
+
+/// True of the digests of a part. One that is too short or too long is of some
+/// part, too: it must be met to be refused.
+fn keys_of(part: Part) -> String {
+    let first = format!("{:016x}", part.first.0);
+    let mut first = first.as_str();
+    while let Some(shorter) = first.strip_suffix("00") {
+        first = shorter;
+    }
+    match part.last.0 {
+        u64::MAX => format!("digest >= x'{first}'"),
+        last => {
+            let rest = "ff".repeat(Digest::MAX_LEN);
+            format!("digest BETWEEN x'{first}' AND x'{last:016x}{rest}'")
+        }
     }
 }
 

@@ -18,7 +18,9 @@ use crate::catalog::query::places::Extent;
 use crate::catalog::store::terms::{
     CORRUPTED, CopyColumns, UNREAD, UNRESOLVED, same_state, state_of,
 };
-use crate::catalog::store::{CatalogError, FolderPaths, Pages, ReadOnly, rows, sql};
+use crate::catalog::store::{
+    CatalogError, FolderPaths, Pages, ReadOnly, refuse_malformed, rows, sql,
+};
 use crate::model::{FileState, FolderId};
 
 /// Files or folders handed out at once.
@@ -169,7 +171,7 @@ impl PlaceDiff {
               WHERE files.removed_in IS NULL AND {wanted}
               ORDER BY places.rank, files.name;"
         ))?;
-        Ok(())
+        refuse_malformed(&self.catalog.connection, &format!("temp.{table}"))
     }
 
     /// The next files of our place that pass the filter, by path; empty at the
