@@ -130,7 +130,12 @@ pub enum CatalogError {
 
 impl From<rusqlite::Error> for CatalogError {
     fn from(error: rusqlite::Error) -> Self {
-        Self::Sqlite(error)
+        match error {
+            rusqlite::Error::FromSqlConversionFailure(_, _, reason) => {
+                Self::DamagedRows(reason.to_string())
+            }
+            error => Self::Sqlite(error),
+        }
     }
 }
 
@@ -144,9 +149,6 @@ impl CatalogError {
                 if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) =>
             {
                 Self::Damaged.at(path)
-            }
-            Self::Sqlite(rusqlite::Error::FromSqlConversionFailure(_, _, reason)) => {
-                Self::DamagedRows(reason.to_string()).at(path)
             }
             Self::Locked { .. }
             | Self::NotWritable { .. }

@@ -106,7 +106,7 @@ pub(crate) struct FindArgs {
 
     /// With --elsewhere, trust that copies are separate storage where nothing proves it (overlay,
     /// FUSE, network)
-    #[arg(long, requires = "elsewhere")]
+    #[arg(long, requires = "elsewhere", hide_short_help = true)]
     pub(crate) assume_separate: bool,
 
     #[command(flatten)]
