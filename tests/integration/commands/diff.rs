@@ -719,3 +719,25 @@ fn a_view_of_a_is_not_proven_to_be_a_copy() {
         "{on_one_disk}"
     );
 }
+
+#[test]
+fn what_was_excluded_or_not_compared_in_a_forbids_the_promise_with_its_number() {
+    let env = equal();
+    env.file("a/x.tmp", "excluded")
+        .file("a/cache/1", "also")
+        .file("a/cache/2", "and this");
+    env.settle_clock()
+        .run("scan a b --exclude *.tmp --exclude cache")
+        .ok();
+    env.run("diff a b")
+        .code(1)
+        .says("3 files and 1 folder in A have not been scanned, such as ");
+    let totals = &env.run("diff a b --format json").code(1).json()["totals"]["a"];
+    assert_eq!(totals["unscanned_files"], 3);
+    env.use_db("data/sizes.db");
+    env.remove("a/x.tmp").remove("a/cache").settle_clock();
+    env.run("scan a b --min-size 1k").ok();
+    let run = env.run("diff a b").code(1);
+    run.says("3 files, 17 B unchecked")
+        .says("3 files: not read, and B has");
+}
