@@ -21,7 +21,9 @@ pub use runs::{
     NameRange, NewScan, Placement, ProgressUnit, RootRow, ScanRow, Selection, StageProgress,
     VolumeRow, Wanted, WorkCopy,
 };
-pub use store::{CatalogError, Exclusive, FolderPaths, Lock, Pause, ReadOnly, own_files};
+pub use store::{
+    CatalogError, Exclusive, FolderPaths, Lock, Pause, ReadOnly, own_files, real_path,
+};
 pub use upkeep::{Problem, Purged};
 pub use write::{
     FaultRecord, FileChange, FileOutcome, FileResult, FolderListing, HashState, NewFolder,

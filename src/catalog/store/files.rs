@@ -24,12 +24,12 @@ pub fn own_files(catalog: &Path) -> [PathBuf; 5] {
     ]
 }
 
-/// The path of a catalog without links: under two paths it would have two locks.
-/// There need not be a catalog yet, only its folder.
-fn real_path(catalog: &Path) -> io::Result<PathBuf> {
-    match (catalog.canonicalize(), catalog.file_name()) {
+/// The path of a file without links: under two paths a catalog would have two
+/// locks. There need not be a file yet, only its folder.
+pub fn real_path(file: &Path) -> io::Result<PathBuf> {
+    match (file.canonicalize(), file.file_name()) {
         (Err(error), Some(name)) if error.kind() == io::ErrorKind::NotFound => {
-            let folder = catalog.parent().filter(|p| !p.as_os_str().is_empty());
+            let folder = file.parent().filter(|p| !p.as_os_str().is_empty());
             Ok(folder.unwrap_or(Path::new(".")).canonicalize()?.join(name))
         }
         (path, _) => path,

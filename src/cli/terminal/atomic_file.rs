@@ -11,7 +11,7 @@ use rustix::process::geteuid;
 use tempfile::NamedTempFile;
 
 use super::exit;
-use crate::catalog::own_files;
+use crate::catalog::{own_files, real_path};
 
 /// Links in a row before they are taken for a loop, as in the kernel.
 const MOST_LINKS: usize = 40;
@@ -108,8 +108,8 @@ fn plain(error: &io::Error) -> io::Error {
 /// Whether a path is one of the catalog's files, or would become one.
 pub(crate) fn belongs_to(catalog: &Path, path: &Path) -> bool {
     let files = own_files(catalog);
-    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    files.contains(&absolute) || fs::metadata(path).is_ok_and(|found| is_one_of(&found, &files))
+    let real = real_path(path).unwrap_or_else(|_| path.to_owned());
+    files.contains(&real) || fs::metadata(path).is_ok_and(|found| is_one_of(&found, &files))
 }
 
 fn is_one_of(found: &fs::Metadata, files: &[PathBuf]) -> bool {
@@ -163,6 +163,17 @@ mod tests {
         })
         .unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    }
+
+    #[test]
+    fn a_file_of_the_catalog_is_known_through_a_linked_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("link");
+        fs::create_dir(folder.path().join("real")).unwrap();
+        std::os::unix::fs::symlink("real", &link).unwrap();
+        // Neither file is there yet.
+        assert!(belongs_to(&link.join("c.db"), &link.join("c.db-wal")));
+        assert!(!belongs_to(&link.join("c.db"), &link.join("metrics")));
     }
 
     #[test]
