@@ -65,7 +65,7 @@ impl Format {
         }
     }
 
-    /// Whether a note beside a report says that a limit left out groups.
+    /// Whether a note beside a report says how many groups a limit skipped.
     pub(crate) const fn notes_limit(self) -> bool {
         matches!(self, Self::Csv | Self::Fdupes)
     }

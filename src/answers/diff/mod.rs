@@ -1,18 +1,18 @@
 //! Which files of one place have no copy in another, and whether the one is
 //! safe to wipe.
 
+mod caveats;
 mod compare;
 mod folders;
-mod standing;
 mod verdict;
 
 use crate::catalog::{CatalogError, DiffFile, FileFilter, PlaceDiff, ReadOnly};
 
 use super::place::Place;
 use crate::model::total;
+pub(crate) use caveats::{DiffSide, Objection};
 use compare::Comparison;
 pub(crate) use folders::{Folders, MountPoints, Unscanned};
-pub(crate) use standing::{DiffSide, Objection};
 pub(crate) use verdict::{DiffVerdict, SharedView, WhyUnchecked};
 
 /// Files and their bytes.
@@ -60,8 +60,8 @@ impl Diff {
     ) -> Result<Self, CatalogError> {
         let is_partial = !filter.is_open();
         let places = PlaceDiff::build(catalog, &ours.tops, &theirs.tops, filter)?;
-        let (our_side, empty) = standing::ours(&places, ours)?;
-        let their_side = standing::theirs(&places, theirs)?;
+        let (our_side, empty) = caveats::ours(&places, ours)?;
+        let their_side = caveats::theirs(&places, theirs)?;
         let mut comparison = Comparison::new(places, assume_separate)?;
         Ok(Self {
             ours: our_side,

@@ -2,9 +2,9 @@
 //! so that groups stream; serde_json writes each of them.
 //!
 //! `path` is text. A name that is not UTF-8 has its text with U+FFFD in it and
-//! `path_b64`, the exact bytes in base64. An entry of `links` and
-//! `symlinks` is a string, or an object `{"path", "path_b64"}` where the name is not UTF-8. `root` is
-//! text only: its exact bytes are the start of `path`, up to as many `/`.
+//! `path_b64`, the exact bytes in base64. An entry of `links` and `symlinks` is a
+//! string, or an object `{"path", "path_b64"}` where the name is not UTF-8. `root`
+//! is text only: its exact bytes are the start of `path`, up to as many `/`.
 //! Controls that JSON lets through (DEL, C1, bidi) are written as `\u…`.
 
 use std::borrow::Cow;
