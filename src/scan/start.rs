@@ -38,7 +38,10 @@ pub(crate) fn start(
     let roots = open_roots(&mut catalog, plan, notify)?;
     let path = catalog.path().to_owned();
     let algorithm = catalog.reader()?.algorithm()?;
-    let is_first_scan = plan.options.mode == Mode::All && !catalog.reader()?.has_files()?;
+    let first_scan = match plan.options.mode {
+        Mode::All => FirstScan::begun(&plan.options, &catalog.reader()?)?,
+        Mode::Folders | Mode::Files => None,
+    };
     let writer = start_writer(catalog, controls)?;
     let scans = plan.roots.iter().map(|root| root.scan);
     let options = &plan.options;
@@ -48,7 +51,7 @@ pub(crate) fn start(
         disks: Arc::new(Disks::new(options.io)),
         files_at_once: files_at_once(controls.limits.most_workers()),
         listing: Some(ListingContext::new(options, plan.allow_empty, &path)?),
-        first_scan: is_first_scan.then(|| FirstScan::new(options)),
+        first_scan,
         ..RunContext::new(path, writer.handle(), &controls.metrics, roots, algorithm)
     });
     let engine = start_engine(&shared, &writer, controls)?;

@@ -154,15 +154,19 @@ fn work_row(row: &Row<'_>) -> rusqlite::Result<WorkRow> {
     })
 }
 
-/// Sizes that occur in more than one copy, some of which were not read.
+/// Sizes that occur in more than one copy, some of which were not read. Mostly
+/// few were not, and then only few rows need sorting.
 fn collect_shared_sizes(connection: &Connection, wanted: &str) -> rusqlite::Result<()> {
     connection.execute_batch(&format!(
         "DROP TABLE IF EXISTS temp.shared_sizes;
          CREATE TEMP TABLE shared_sizes (size INTEGER PRIMARY KEY);
+         WITH unread AS MATERIALIZED (
+             SELECT DISTINCT files.size AS size FROM files
+              WHERE files.removed_in IS NULL AND {UNREAD} AND {wanted})
          INSERT INTO temp.shared_sizes
          SELECT files.size FROM files JOIN folders ON folders.id = files.folder
-          WHERE files.removed_in IS NULL AND {wanted}
-          GROUP BY files.size HAVING {several} AND sum({UNREAD}) > 0",
+          WHERE files.removed_in IS NULL AND files.size IN (SELECT size FROM unread)
+          GROUP BY files.size HAVING {several}",
         several = terms::several_copies()
     ))
 }

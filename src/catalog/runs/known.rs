@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use rusqlite::params;
 
-use crate::catalog::store::{CatalogError, ReadOnly, rows, sql};
+use crate::catalog::store::{CatalogError, ReadOnly, rows, sql, unsigned};
 use crate::catalog::write::Signature;
 use crate::model::{FileState, FolderId, RootId, ScanId};
 
@@ -73,6 +73,15 @@ impl ReadOnly {
     pub fn has_files(&self) -> Result<bool, CatalogError> {
         let any = "SELECT EXISTS (SELECT 1 FROM files)";
         Ok(sql::value(&self.connection, any, [])?)
+    }
+
+    /// The sizes of live files, at most `limit` of them.
+    pub fn sizes(&self, limit: usize) -> Result<Vec<u64>, CatalogError> {
+        let sizes = "SELECT DISTINCT size FROM files WHERE removed_in IS NULL LIMIT ?1";
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        Ok(sql::all(&self.connection, sizes, [limit], |row| {
+            row.get(0).map(unsigned)
+        })?)
     }
 
     /// Shows the file rows of a folder, by name.

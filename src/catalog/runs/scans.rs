@@ -194,6 +194,12 @@ impl ReadOnly {
             .pop())
     }
 
+    /// Whether any scan is complete.
+    pub fn has_complete_scan(&self) -> Result<bool, CatalogError> {
+        let any = "SELECT EXISTS (SELECT 1 FROM scans WHERE state = 'complete')";
+        Ok(sql::value(&self.connection, any, [])?)
+    }
+
     /// The newest complete scan of a whole root.
     pub fn last_complete_scan(&self, root: RootId) -> Result<Option<ScanRow>, CatalogError> {
         let condition = format!(

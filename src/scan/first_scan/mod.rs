@@ -1,10 +1,11 @@
 //! What a first scan remembers, so that it need not ask the catalog: the sizes it
-//! has met, the files that must still be sampled, and the probes it has made.
+//! has met, the files that must still be sampled, and the probes it has made. One
+//! that is resumed knows the sizes in the catalog, and asks it for the rest.
 
 mod probed;
 mod sizes;
 
-use crate::catalog::{FileChange, HashClass, SampleHash, WorkCopy};
+use crate::catalog::{CatalogError, FileChange, HashClass, ReadOnly, SampleHash, WorkCopy};
 use crate::model::{FileState, FolderId, Probe, ScanOptions, VolumeId};
 use probed::Probed;
 pub(crate) use sizes::Meeting;
@@ -14,17 +15,33 @@ use sizes::Sizes;
 /// answers come from the catalog, as in any other scan.
 pub(crate) struct FirstScan {
     sizes: Sizes,
-    /// `None` where files that are alone in their class are read too.
+    /// `None` where files that are alone in their class are read too, and where
+    /// others were probed before.
     probed: Option<Probed>,
 }
 
 impl FirstScan {
-    /// An empty memory for files that `options` want hashed.
-    pub(crate) fn new(options: &ScanOptions) -> Self {
-        Self {
-            sizes: Sizes::new(options),
-            probed: (!options.hash_all).then(Probed::new),
+    /// The memory of a scan for files that `options` want hashed; `None` if an
+    /// earlier scan is complete. Then most files are known, and new names of
+    /// them need not be read.
+    pub(crate) fn begun(
+        options: &ScanOptions,
+        catalog: &ReadOnly,
+    ) -> Result<Option<Self>, CatalogError> {
+        if !catalog.has_files()? {
+            return Ok(Some(Self {
+                sizes: Sizes::new(options),
+                probed: (!options.hash_all).then(Probed::new),
+            }));
         }
+        if catalog.has_complete_scan()? {
+            return Ok(None);
+        }
+        let known = catalog.sizes(sizes::MOST_COPIES)?;
+        Ok(Some(Self {
+            sizes: Sizes::resumed(options, known),
+            probed: None,
+        }))
     }
 
     /// Notes a file that a listing came across, and says what to do with it.

@@ -18,7 +18,7 @@ use crate::model::sampling::AT_SIGHT;
 /// Sets, so that workers seldom wait for each other.
 const SHARDS: usize = 61;
 /// Most copies that are remembered, about 200 bytes each.
-const MOST_COPIES: usize = 100_000;
+pub(super) const MOST_COPIES: usize = 100_000;
 /// Copies remembered before a tree counts as not small.
 const NOT_A_SMALL_TREE: usize = 500;
 
@@ -55,6 +55,18 @@ impl Sizes {
     /// An empty set for files that `options` want hashed.
     pub(super) fn new(options: &ScanOptions) -> Self {
         Self::bounded(options, MOST_COPIES)
+    }
+
+    /// A set that knows the sizes of a scan that was stopped, but not which files
+    /// have them: those still to be read are asked of the catalog.
+    pub(super) fn resumed(options: &ScanOptions, known: Vec<u64>) -> Self {
+        let mut sizes = Self::new(options);
+        *sizes.remembered.get_mut() = known.len();
+        *sizes.has_overflowed.get_mut() = true;
+        for size in known {
+            lock(sizes.shard(size)).insert(size, Met::Several);
+        }
+        sizes
     }
 
     fn bounded(options: &ScanOptions, most: usize) -> Self {
@@ -326,6 +338,15 @@ pub(crate) mod tests {
         assert_eq!(meet(&sizes, "second", 10, 2, false), Meeting::ReadNow);
         let both = ["file", "by a link"].map(str::to_owned).to_vec();
         assert_eq!(names(sizes.take_candidates()), Some(vec![both]));
+    }
+
+    #[test]
+    fn sizes_met_before_a_stop_are_read_at_once() {
+        let sizes = Sizes::resumed(&ScanOptions::default(), vec![10, AT_SIGHT + 1]);
+        assert_eq!(meet(&sizes, "a", 10, 1, false), Meeting::ReadNow);
+        assert_eq!(meet(&sizes, "b", AT_SIGHT + 1, 2, false), Meeting::ReadNow);
+        assert_eq!(meet(&sizes, "new", AT_SIGHT + 2, 3, false), Meeting::Skip);
+        assert_eq!(names(sizes.take_candidates()), None);
     }
 
     #[test]

@@ -93,7 +93,10 @@ impl ListedFolder<'_> {
         for (index, change) in changes.iter().enumerate() {
             // Both are in the order of the names.
             let open = open.next_if(|file| file.opened_as().meta == change.meta);
-            let meeting = memory.meet(change, self.folder, self.volume);
+            let meeting = match change.keeps_digest {
+                true => Meeting::Skip,
+                false => memory.meet(change, self.folder, self.volume),
+            };
             sampler.note_wanted(meeting == Meeting::ReadNow);
             if meeting == Meeting::ReadNow {
                 wanted.push(Wanted { index, open });

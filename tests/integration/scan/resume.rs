@@ -223,6 +223,27 @@ fn only_missing_work_is_done_again() {
 }
 
 #[test]
+fn a_resumed_first_scan_reads_files_while_it_lists() {
+    let env = TestEnv::new();
+    for number in 0..1_000 {
+        let content = format!("{:>1024}", number / 2);
+        env.file(format!("tree/{}/{number}", number / 10), content);
+    }
+    let mut scan = env.start("scan tree --threads 2 --batch-rows 25 --batch-time 2ms --bwlimit 1M");
+    let listed = || env.peek::<i64>("SELECT count(*) FROM files").unwrap_or(0);
+    assert!(scan.wait_until(|| listed() > 50), "the scan ended first");
+    scan.signal(Signal::KILL);
+    scan.wait();
+    assert!((50..900).contains(&listed()), "{}", listed());
+    env.run("resume --log-file log -v").ok();
+    let log = std::fs::read_to_string(env.path("log")).unwrap();
+    let probe = log.lines().find(|line| line.contains("stage=\"probe\""));
+    let left = probe.and_then(|line| line.split_once("files=")?.1.trim().parse().ok());
+    assert!(left.is_some_and(|left: u64| left < 100), "{probe:?}");
+    assert_eq!(env.groups(), oracle::groups(&env.path(""), &["tree"]));
+}
+
+#[test]
 fn a_resumed_scan_counts_every_file_once() {
     let env = tree();
     stopped_with_digests(&env, HASHING);
