@@ -8,7 +8,8 @@ use std::os::unix::ffi::OsStrExt;
 /// Escapes everything in a name that is not plain text.
 ///
 /// Newline, tab and carriage return become `\n`, `\t` and `\r`; other C0
-/// controls and DEL `\x1b`; C1, bidi controls and line separators `\u{202e}`;
+/// controls and DEL `\x1b`; C1, bidi controls, line separators and characters without
+/// width `\u{202e}`;
 /// bytes that are not UTF-8 `\xff`; and a backslash `\\`, so that two names
 /// never escape to the same text. Everything else stays as it is.
 pub fn escape<S: AsRef<OsStr> + ?Sized>(name: &S) -> String {
@@ -39,17 +40,23 @@ pub(crate) fn disarm(text: &str) -> String {
     safe
 }
 
-/// Whether a character could steer a terminal, break a line or reorder what
-/// is read: C0, DEL, C1, the bidi controls, line and paragraph separators.
+/// Whether a character could steer a terminal, break a line, or reorder or hide
+/// what is read: C0, DEL, C1, the bidi controls, line and paragraph separators,
+/// characters without width. Not the two joiners, which emoji and some scripts
+/// need.
 pub(crate) fn is_hazardous(character: char) -> bool {
     character.is_control()
         || matches!(
             character,
-            '\u{61c}'
+            '\u{ad}'
+                | '\u{61c}'
+                | '\u{200b}'
                 | '\u{200e}'
                 | '\u{200f}'
                 | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{2064}'
                 | '\u{2066}'..='\u{2069}'
+                | '\u{feff}'
         )
 }
 

@@ -6,21 +6,23 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use rusqlite::Connection;
 use rusqlite::backup::Backup;
+use rusqlite::{Connection, OpenFlags};
 use tempfile::TempPath;
 
 use crate::catalog::store::{CatalogError, ReadOnly, has_wal, own_files, schema};
 
 impl ReadOnly {
     /// Writes a consistent copy of the catalog to `to`, atomically replacing an
-    /// older copy; works while a scan writes.
-    pub fn backup(&self, to: &Path) -> Result<(), CatalogError> {
+    /// older copy; works while a scan writes. What `guard` returns lives as long as
+    /// the temporary file that it is given.
+    pub fn backup<G>(&self, to: &Path, guard: impl FnOnce(&Path) -> G) -> Result<(), CatalogError> {
         // Follow a link, or a nightly job would replace the link.
         let target = fs::canonicalize(to).unwrap_or_else(|_| to.to_owned());
         self.refuse_unsafe(&target)?;
         let failed = CatalogError::io(&target);
         let copy = private_file_beside(&target).map_err(&failed)?;
+        let _guard = guard(&copy);
         self.copy_into(&copy).map_err(|error| error.at(&target))?;
         File::open(&copy)
             .and_then(|file| file.sync_all())
@@ -31,9 +33,10 @@ impl ReadOnly {
             .map_err(&failed)
     }
 
-    /// All pages in one step: one snapshot, which does not hold up the writer.
+    /// All pages in one step: one snapshot, which does not hold up the writer. The
+    /// file is never created here: a signal may just have removed it.
     fn copy_into(&self, path: &Path) -> Result<(), CatalogError> {
-        let mut copy = Connection::open(path)?;
+        let mut copy = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         // The copy counts only once it is synced and renamed: no journal is needed.
         copy.pragma_update(None, "journal_mode", "OFF")?;
         copy.pragma_update(None, "synchronous", "OFF")?;
@@ -108,6 +111,8 @@ mod tests {
     use super::*;
     use crate::catalog::testing::{Bed, file};
 
+    fn drop_nothing(_: &Path) {}
+
     fn names_in(folder: &Path) -> Vec<String> {
         let mut names: Vec<_> = fs::read_dir(folder)
             .unwrap()
@@ -124,7 +129,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let to = folder.path().join("copy.db");
         for _ in 0..2 {
-            bed.reader().backup(&to).unwrap();
+            bed.reader().backup(&to, drop_nothing).unwrap();
             assert_eq!(names_in(folder.path()), ["copy.db"]);
         }
         let mode = fs::metadata(&to).unwrap().permissions().mode();
@@ -132,6 +137,17 @@ mod tests {
         let copy = ReadOnly::open(&to).unwrap();
         assert_eq!(copy.verify().unwrap(), []);
         assert_eq!(copy.roots().unwrap()[0].files, 2);
+    }
+
+    #[test]
+    fn a_copy_that_was_removed_is_not_made_again() {
+        let bed = Bed::new();
+        bed.scan("/r", &[file("a", 10, 1)]);
+        let folder = tempfile::tempdir().unwrap();
+        let to = folder.path().join("copy.db");
+        let remove = |copy: &Path| fs::remove_file(copy).unwrap();
+        assert!(bed.reader().backup(&to, remove).is_err());
+        assert_eq!(names_in(folder.path()), [""; 0]);
     }
 
     #[test]
@@ -150,7 +166,7 @@ mod tests {
             });
             let to = folder.path().join("copy.db");
             while !done.load(Ordering::Relaxed) {
-                bed.reader().backup(&to).unwrap();
+                bed.reader().backup(&to, drop_nothing).unwrap();
                 assert_eq!(ReadOnly::open(&to).unwrap().verify().unwrap(), []);
             }
         });
@@ -174,12 +190,20 @@ mod tests {
             (&lock, "the catalog itself"),
             (Path::new("/dev/null"), "not a regular file"),
         ] {
-            let error = bed.reader().backup(to).unwrap_err().to_string();
+            let error = bed
+                .reader()
+                .backup(to, drop_nothing)
+                .unwrap_err()
+                .to_string();
             assert!(error.contains(reason), "{error}");
         }
         assert_eq!(fs::read(&letter).unwrap(), b"Dear Ann");
         let missing = folder.path().join("no/such/folder/copy.db");
-        let error = bed.reader().backup(&missing).unwrap_err().to_string();
+        let error = bed
+            .reader()
+            .backup(&missing, drop_nothing)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("no/such/folder"), "{error}");
         assert_eq!(names_in(folder.path()), ["alias", "letter.txt"]);
     }
@@ -195,7 +219,11 @@ mod tests {
             .connection
             .execute("UPDATE catalog SET unsettled = 1", [])
             .unwrap();
-        let error = bed.reader().backup(other.path()).unwrap_err().to_string();
+        let error = bed
+            .reader()
+            .backup(other.path(), drop_nothing)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("in use"), "{error}");
     }
 }

@@ -3,12 +3,14 @@
 use crate::catalog::CatalogError;
 use crate::cli::args::BackupArgs;
 use crate::cli::session::Context;
-use crate::cli::terminal::{Exit, exit, output};
+use crate::cli::terminal::{Exit, exit, output, unfinished};
 use crate::model::escape;
 use crate::report::text::human_size;
 
 pub(crate) fn run(context: &Context, args: &BackupArgs) -> anyhow::Result<Exit> {
-    match context.catalog()?.backup(&args.file) {
+    let catalog = context.catalog()?;
+    let pending = unfinished::pending();
+    match catalog.backup(&args.file, |copy| pending.file(copy)) {
         Ok(()) => {}
         Err(error @ CatalogError::BadTarget { .. }) => return Err(exit::usage(error)),
         Err(error) => return Err(error.into()),

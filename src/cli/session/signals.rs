@@ -8,11 +8,12 @@ use signal_hook::iterator::Signals;
 use indicatif::MultiProgress;
 
 use crate::cli::progress;
-use crate::cli::terminal::Exit;
+use crate::cli::terminal::{Exit, unfinished};
 use crate::pool::Shutdown;
 
 /// Stops `shutdown` on the first signal and ends the process on the second.
 pub(crate) fn watch(shutdown: &Shutdown, display: &MultiProgress) -> anyhow::Result<()> {
+    unfinished::leave_signals_to_the_command();
     let mut signals =
         Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot watch for signals")?;
     let (shutdown, display) = (shutdown.clone(), display.clone());

@@ -10,7 +10,7 @@ use anyhow::Context;
 use rustix::process::geteuid;
 use tempfile::NamedTempFile;
 
-use super::exit;
+use super::{exit, unfinished};
 use crate::catalog::{own_files, real_path};
 
 /// Links in a row before they are taken for a loop, as in the kernel.
@@ -91,7 +91,9 @@ fn replace<T>(
     path: &Path,
     write: impl FnOnce(&mut File) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
+    let pending = unfinished::pending();
     let mut file = beside(path)?;
+    let _unfinished = pending.file(file.path());
     let result = write(file.as_file_mut())?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;

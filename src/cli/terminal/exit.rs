@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use super::output;
+use crate::model::is_hazardous;
 use crate::platform::Allocator;
 use crate::settings::ConfigError;
 
@@ -113,7 +114,7 @@ pub(crate) fn print_line(sentence: &str) {
 /// the terminal as commands.
 fn one_line(sentence: &str) -> String {
     sentence.chars().fold(String::new(), |mut line, c| {
-        if c.is_control() {
+        if is_hazardous(c) {
             line.extend(c.escape_default());
         } else {
             line.push(c);

@@ -392,3 +392,16 @@ fn a_malformed_hash_is_reported_by_every_command_that_reads_it() {
         assert_eq!(env.groups(), all, "{digest}");
     }
 }
+
+#[test]
+fn a_negative_version_is_no_catalog_of_ours() {
+    let env = scanned();
+    spoil(&env, "PRAGMA user_version = -1");
+    env.catalog_is_broken_on_purpose();
+    for line in ["report", "status", "scan tree", "verify", "verify --repair"] {
+        let sentence = env.run(line).refused(3);
+        assert!(sentence.contains("damaged"), "{line}: {sentence}");
+    }
+    spoil(&env, "PRAGMA user_version = 1");
+    env.run("verify").ok();
+}

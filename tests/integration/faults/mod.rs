@@ -4,4 +4,5 @@ mod breaker;
 mod during_scan;
 mod offline;
 mod planted;
+mod signals;
 mod wal;

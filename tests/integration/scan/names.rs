@@ -161,3 +161,18 @@ fn a_terminal_gets_no_control_character_of_a_name() {
         );
     }
 }
+
+#[test]
+fn what_reorders_or_hides_text_is_escaped_in_messages_and_tables() {
+    let env = TestEnv::new();
+    let name = "a\u{202e}b\u{200b}c\u{feff}d\u{2060}e\u{ad}f";
+    env.file(format!("tree/{name}"), "same")
+        .file("tree/b", "same");
+    env.run("scan tree").ok();
+    let shown = r"a\u{202e}b\u{200b}c\u{feff}d\u{2060}e\u{ad}f";
+    env.run("report").ok().says(shown);
+    let missing = env.run_args(["scan", name]).refused(2);
+    assert!(missing.contains(shown), "{missing}");
+    let wrong = env.run_args(["report", "--min-size", name]).refused(2);
+    assert!(wrong.contains(shown), "{wrong}");
+}

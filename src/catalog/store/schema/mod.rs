@@ -49,6 +49,7 @@ impl Schema {
         match application {
             UNRELEASED_ID => Err(CatalogError::Unreleased),
             APPLICATION_ID if found > known => Err(CatalogError::Newer { found, known }),
+            APPLICATION_ID if found < 1 => Err(CatalogError::Damaged),
             APPLICATION_ID => Ok(found),
             _ => Err(CatalogError::Foreign),
         }
