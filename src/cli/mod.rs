@@ -30,6 +30,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
 fn execute(cli: Cli) -> anyhow::Result<Exit> {
     // Before anything that may start a thread.
     make_room_for_files();
+    session::survive_file_size_limit();
     // Packagers generate these without a home directory or configuration.
     let command = match cli.command {
         Command::Completions(args) => return commands::completions(&args),

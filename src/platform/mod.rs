@@ -18,6 +18,7 @@ pub use fs::{
 };
 pub use process::{
     Allocator, give_back_memory, lower_priority, make_room_for_files, most_open_files,
+    share_work_with_those_there_are,
 };
 pub use sha256::{Sha256Block, Sha256Message, Sha256State, sha256_at_once, sha256_compress_all};
 pub use volumes::{Volume, VolumeTable, is_rotational, read_ahead};

@@ -10,6 +10,7 @@ use crate::answers::PlaceError;
 use crate::catalog::{CatalogError, Exclusive, ReadOnly};
 use crate::cli::progress::{Display, Shown};
 use crate::cli::terminal::exit;
+use crate::platform::share_work_with_those_there_are;
 use crate::report::Style;
 use crate::scan::ScanError;
 use crate::settings::{ColorWhen, Config, DefaultPaths};
@@ -66,6 +67,7 @@ impl Context {
 
     /// The catalog, for reading.
     pub(crate) fn catalog(&self) -> Result<ReadOnly, CatalogError> {
+        share_work_with_those_there_are();
         ReadOnly::open(&self.config.db)
     }
 

@@ -13,3 +13,4 @@ pub(crate) use catalog::open_or_create;
 pub(crate) use context::Context;
 pub(crate) use logging::start as start_logging;
 pub(crate) use run::{Session, explain};
+pub(crate) use signals::survive_file_size_limit;

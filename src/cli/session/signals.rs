@@ -1,6 +1,8 @@
 //! Ctrl-C and other signals: the first asks the scan to stop, the second quits
 //! at once. The catalog is valid either way.
 
+use std::sync::Arc;
+
 use anyhow::Context as _;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -10,6 +12,14 @@ use indicatif::MultiProgress;
 use crate::cli::progress;
 use crate::cli::terminal::{Exit, unfinished};
 use crate::pool::Shutdown;
+
+/// Makes a write beyond the limit for file sizes an error, as it is on a full
+/// disk, rather than the end of the process.
+pub(crate) fn survive_file_size_limit() {
+    let signal = rustix::process::Signal::XFSZ.as_raw();
+    // Where that is refused, the signal does what it always does.
+    signal_hook::flag::register(signal, Arc::default()).ok();
+}
 
 /// Stops `shutdown` on the first signal and ends the process on the second.
 pub(crate) fn watch(shutdown: &Shutdown, display: &MultiProgress) -> anyhow::Result<()> {

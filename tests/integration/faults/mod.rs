@@ -2,6 +2,7 @@
 
 mod breaker;
 mod during_scan;
+mod limits;
 mod offline;
 mod planted;
 mod signals;
