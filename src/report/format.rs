@@ -19,6 +19,8 @@ pub enum Format {
     Csv,
     /// One path per line and a blank line between groups, as fdupes prints them.
     Fdupes,
+    /// One path per line and nothing else, for scripts.
+    Paths,
     /// One self-contained page for a browser.
     Html,
     /// Checksums as `sha256sum` and similar programs print them.
@@ -27,12 +29,13 @@ pub enum Format {
 
 impl Format {
     /// The formats of a report of duplicates.
-    pub const OF_REPORTS: [Self; 6] = [
+    pub const OF_REPORTS: [Self; 7] = [
         Self::Table,
         Self::Json,
         Self::Jsonl,
         Self::Csv,
         Self::Fdupes,
+        Self::Paths,
         Self::Html,
     ];
     /// The formats of an answer that is a list of rows.
@@ -57,6 +60,7 @@ impl Format {
             Self::Jsonl => "jsonl",
             Self::Csv => "csv",
             Self::Fdupes => "fdupes",
+            Self::Paths => "paths",
             Self::Html => "html",
             Self::Sums(Algorithm::Sha256) => "sha256sums",
             Self::Sums(Algorithm::Sha512) => "sha512sums",
@@ -67,12 +71,12 @@ impl Format {
 
     /// Whether a note beside a report says how many groups a limit skipped.
     pub(crate) const fn notes_limit(self) -> bool {
-        matches!(self, Self::Csv | Self::Fdupes)
+        matches!(self, Self::Csv | Self::Fdupes | Self::Paths)
     }
 
     /// Whether a note beside a report says which scan it reflects.
     pub(crate) const fn notes_scan(self) -> bool {
-        matches!(self, Self::Jsonl | Self::Csv | Self::Fdupes)
+        matches!(self, Self::Jsonl | Self::Csv | Self::Fdupes | Self::Paths)
     }
 
     /// What it is, for the help.
@@ -83,6 +87,7 @@ impl Format {
             Self::Jsonl => "One JSON object per line",
             Self::Csv => "Comma-separated values",
             Self::Fdupes => "One path per line, groups separated by an empty line, like fdupes",
+            Self::Paths => "One path per line, for scripts",
             Self::Html => "A web page with charts, search and filters",
             Self::Sums(Algorithm::Sha256) => "Checksums for `sha256sum -c`",
             Self::Sums(Algorithm::Sha512) => "Checksums for `sha512sum -c`",

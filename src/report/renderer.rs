@@ -15,6 +15,7 @@ pub fn renderer<'w, W: Write + 'w>(format: Format, style: Style, out: W) -> Box<
         Format::Jsonl => Box::new(jsonl::Jsonl::new(BufWriter::new(out))),
         Format::Csv => Box::new(csv::Csv::new(style, out)),
         Format::Fdupes => Box::new(fdupes::Fdupes::new(style, BufWriter::new(out))),
+        Format::Paths => Box::new(fdupes::Fdupes::flat(style, BufWriter::new(out))),
         Format::Html => Box::new(html::Html::new(BufWriter::new(out))),
         Format::Sums(_) => unreachable!("checksums are the format of an export"),
     }

@@ -26,8 +26,10 @@ pub struct Header {
 pub struct Style {
     /// Print every name of a copy. JSON, JSONL and HTML always list them.
     pub links: bool,
-    /// End paths with NUL instead of a newline; fdupes format only.
+    /// End paths with NUL instead of a newline; fdupes format and paths only.
     pub nul: bool,
+    /// Do not print the first copy of each group, which is kept; paths only.
+    pub keeps_first: bool,
     /// The output is a terminal, which must never see a control character
     /// from a file name. Tables and JSON escape them everywhere.
     pub terminal: bool,

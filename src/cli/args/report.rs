@@ -22,7 +22,7 @@ Examples:
   dupescan report -n 20
   dupescan report ~/Downloads --min-size 10M --sort size
   dupescan report --format html -o dupes.html
-  dupescan report --format fdupes -0 | grep -z . | xargs -0 ls -l")]
+  dupescan report --paths --keep first -0 | xargs -0 ls -l")]
 pub(crate) struct ReportArgs {
     /// Only groups with a copy in one of these folders
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
@@ -54,7 +54,17 @@ pub(crate) struct ReportArgs {
     #[arg(long, help_heading = "Output", hide_short_help = true)]
     pub(crate) bytes: bool,
 
-    /// With --format fdupes: NUL instead of newlines
+    /// Short for --format paths: one path per line
+    #[arg(long = "paths", conflicts_with_all = ["format", "json"])]
+    #[arg(help_heading = "Output", hide_short_help = true)]
+    pub(crate) is_flat: bool,
+
+    /// With --paths: print all copies (none) or all but the first of each group (first)
+    #[arg(long, value_name = "COPY", default_value = "none")]
+    #[arg(value_parser = one_of(KEPT), help_heading = "Output", hide_short_help = true)]
+    pub(crate) keep: Keep,
+
+    /// With --paths or --format fdupes: NUL instead of newlines
     #[arg(short = '0', long, help_heading = "Output", hide_short_help = true)]
     pub(crate) null: bool,
 
@@ -83,13 +93,40 @@ pub(crate) struct ReportArgs {
     pub(crate) check: bool,
 }
 
+/// Which copy of a group a list for scripts does not print.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Keep {
+    #[default]
+    None,
+    First,
+}
+
+/// The values of `--keep`.
+const KEPT: &[Choice<Keep>] = &[
+    ("none", "Print every copy", Keep::None),
+    ("first", "Print every copy but the first", Keep::First),
+];
+
 impl ReportArgs {
+    /// The format that was asked for.
+    pub(crate) fn format(&self) -> Format {
+        match self.is_flat {
+            true => Format::Paths,
+            false => self.format.format(),
+        }
+    }
+
     /// Checks what clap cannot: values that conflict with each other.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
-        if self.null && self.format.format() != Format::Fdupes {
+        let format = self.format();
+        if self.null && !matches!(format, Format::Fdupes | Format::Paths) {
             return Err(exit::usage(format_args!(
-                "-0 requires --format fdupes, not {}",
-                self.format.format()
+                "-0 requires --paths or --format fdupes, not {format}"
+            )));
+        }
+        if self.keep == Keep::First && format != Format::Paths {
+            return Err(exit::usage(format_args!(
+                "--keep first requires --paths, not --format {format}"
             )));
         }
         self.filter.check()

@@ -233,7 +233,7 @@ mod tests {
             ),
             (
                 "report --format",
-                "--format needs a value: expected table, json, jsonl, csv, fdupes or html",
+                "--format needs a value: expected table, json, jsonl, csv, fdupes, paths or html",
             ),
             ("report --limit", "--limit needs a value"),
             ("history --between 1", "--between takes 2 values, but got 1"),

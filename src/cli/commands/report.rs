@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::answers::{Groups, Skipped, place_ever};
 use crate::catalog::{GroupFilter, ReadOnly};
-use crate::cli::args::ReportArgs;
+use crate::cli::args::{Keep, ReportArgs};
 use crate::cli::session::{Context, Output, header};
 use crate::cli::terminal::{Exit, exit};
 use crate::report::{Format, Header, Layout, Render, Style, renderer, text};
@@ -12,7 +12,7 @@ use crate::scan::Notice;
 
 pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> {
     args.check()?;
-    let format = args.format.format();
+    let format = args.format();
     if format == Format::Html && args.output.is_none() && context.terminal {
         return Err(exit::usage(
             "refusing to print HTML to a terminal: write it to a file, for instance with \
@@ -39,6 +39,7 @@ pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
             style: Style {
                 links: args.links,
                 nul: args.null,
+                keeps_first: args.keep == Keep::First,
                 exact_bytes: args.bytes,
                 ..Style::default()
             },

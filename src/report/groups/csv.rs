@@ -157,6 +157,7 @@ mod tests {
     const LINKS: Style = Style {
         links: true,
         nul: false,
+        keeps_first: false,
         terminal: false,
         width: None,
         color: false,

@@ -1,5 +1,6 @@
 //! The format that scripts written for fdupes read: one path per line, a blank
-//! line between groups, nothing else.
+//! line between groups, nothing else. And the flat list of paths, without the
+//! blank lines and, where asked for, without the copy to keep.
 //!
 //! Paths are exact bytes, except on a terminal, where they are escaped. With
 //! `-0` every path ends with NUL instead of a newline, with an extra NUL
@@ -14,10 +15,11 @@ use super::render::Render;
 use crate::model::{Group, Totals, escape};
 use crate::report::style::{Header, Style};
 
-/// The renderer of `--format fdupes`.
+/// The renderer of `--format fdupes` and `--format paths`.
 pub(crate) struct Fdupes<W> {
     out: W,
     style: Style,
+    is_flat: bool,
     any: bool,
 }
 
@@ -26,7 +28,16 @@ impl<W: Write> Fdupes<W> {
         Self {
             out,
             style,
+            is_flat: false,
             any: false,
+        }
+    }
+
+    /// Nothing but paths.
+    pub(crate) fn flat(style: Style, out: W) -> Self {
+        Self {
+            is_flat: true,
+            ..Self::new(style, out)
         }
     }
 
@@ -51,11 +62,12 @@ impl<W: Write> Render for Fdupes<W> {
     }
 
     fn group(&mut self, group: &Group) -> io::Result<()> {
-        if self.any {
+        if self.any && !self.is_flat {
             self.terminator()?;
         }
         self.any = true;
-        for copy in &group.copies {
+        let kept = usize::from(self.is_flat && self.style.keeps_first);
+        for copy in group.copies.iter().skip(kept) {
             self.name(&copy.path)?;
             if self.style.links {
                 copy.links.iter().try_for_each(|link| self.name(link))?;

@@ -141,6 +141,7 @@ mod tests {
     const PLAIN: Style = Style {
         links: false,
         nul: false,
+        keeps_first: false,
         terminal: false,
         width: Some(80),
         color: false,

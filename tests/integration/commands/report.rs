@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::env::report_json::expected;
-use crate::env::{TestEnv, words};
+use crate::env::{TestEnv, odd, words};
 
 /// Three groups: `big` (2 × 50,000), `many` (4 × 20) and `mid` (2 × 9,000, one
 /// of them in another root), a hard link, empty files, and a unique file.
@@ -436,4 +436,52 @@ fn paths_with_any_byte_can_be_asked_for() {
         .run_args(words(&[&"report", &"--format", &"json", &folder]))
         .ok();
     assert_eq!(run.json()["totals"]["groups"], 1);
+}
+
+#[test]
+fn paths_are_a_flat_list() {
+    let env = scanned();
+    let line = |path: &&str| format!("{}\n", env.path(path).display());
+    let lines = |paths: &[&str]| paths.iter().map(line).collect::<String>();
+    let all = [lines(BIG), lines(MID), lines(MANY)].concat();
+    assert_eq!(env.run("report --paths").ok().out(), all);
+    assert_eq!(env.run("report --paths --keep none").ok().out(), all);
+    let rest = [lines(&BIG[1..]), lines(&MID[1..]), lines(&MANY[1..])].concat();
+    assert_eq!(env.run("report --paths --keep first").ok().out(), rest);
+    let links = env.run("report --paths --keep first --links").ok().out();
+    assert!(links.contains("/tree/sub/mid-link.bin\n"), "{links}");
+    let nul = env.run("report --paths --keep first -0").ok().out();
+    assert_eq!(nul, rest.replace('\n', "\0"));
+    assert!(
+        env.run("report --keep first")
+            .refused(2)
+            .contains("--paths")
+    );
+    env.run("report --paths --format csv")
+        .code(2)
+        .complains("--paths cannot be used with --format");
+}
+
+#[test]
+fn any_name_survives_the_pipe_to_xargs() {
+    let env = TestEnv::new();
+    for name in [
+        &b"new\nline"[..],
+        b"latin-\xe9",
+        b" two  words",
+        b"-f",
+        b"'\"",
+    ] {
+        for folder in [&b"a/"[..], b"b/"] {
+            env.file(odd(&[folder, name].concat()), name);
+        }
+    }
+    env.run("scan a b").ok();
+    let script = "$0 --db $1 report --paths -0 --keep first | xargs -0 rm --";
+    let mut command = env.bare_command("sh");
+    command.args(["-euc", script, env!("CARGO_BIN_EXE_dupescan")]);
+    command.arg(env.db());
+    env.finish(command).ok();
+    assert_eq!(fs::read_dir(env.path("a")).unwrap().count(), 5);
+    assert_eq!(fs::read_dir(env.path("b")).unwrap().count(), 0);
 }

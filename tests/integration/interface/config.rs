@@ -191,7 +191,7 @@ fn a_bad_value_is_one_line_naming_value_origin_and_what_is_allowed() {
         ("retry all", "'all' for ID: expected an ID"),
         (
             "report --format xml",
-            "'xml' for --format: expected table, json, jsonl, csv, fdupes or html",
+            "'xml' for --format: expected table, json, jsonl, csv, fdupes, paths or html",
         ),
         (
             "report --sort name",
