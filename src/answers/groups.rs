@@ -4,7 +4,9 @@
 use std::path::PathBuf;
 
 use crate::access::Checker;
-use crate::catalog::{CatalogError, GroupFilter, GroupList, ReadOnly};
+use crate::catalog::{
+    CatalogError, GroupFilter, GroupList, ReadOnly, Whereabouts, folder_of, wants_places,
+};
 use crate::model::{CopyEntry, Group, Totals};
 
 /// The groups of a report, one after the other.
@@ -118,12 +120,14 @@ impl Check {
 
     /// The filter must still hold for the copies that passed the check.
     fn is_wanted(&self, group: &Group) -> bool {
-        let names = || group.copies.iter().flat_map(CopyEntry::names);
-        let is_below = |path: &PathBuf| self.below.iter().any(|top| path.starts_with(top));
         let first_root = group.copies.first().map(|copy| &copy.root);
-        let is_across = |path: &PathBuf| first_root.is_some_and(|root| !path.starts_with(root));
+        let names = group.copies.iter().flat_map(CopyEntry::names);
+        let places = names.map(|path| Whereabouts {
+            // Whether it is the first one is all that matters.
+            root: first_root.is_some_and(|root| path.starts_with(root)),
+            folder: folder_of(&self.below, path),
+        });
         group.copies.len() as u64 >= self.min_count
-            && (self.below.is_empty() || names().any(is_below))
-            && (!self.across || names().any(is_across))
+            && wants_places(self.across, &self.below, places)
     }
 }

@@ -13,7 +13,7 @@ mod write;
 pub use query::{
     Completeness, DiffFile, DiffFolder, DiffMatch, Exclusion, FileEntry, FileFilter, FileList,
     GroupFilter, GroupList, Known, Lookup, Order, PlaceDiff, TreeFault, TreeFile, TreeFolder,
-    Unresolved, Verdict, has_extension,
+    Unresolved, Verdict, Whereabouts, folder_of, has_extension, wants_places,
 };
 pub use runs::{
     AuditCopy, AuditFinding, AuditId, AuditList, AuditNote, AuditRun, AuditScope, Candidates,

@@ -12,7 +12,9 @@ mod tree;
 mod unresolved;
 
 pub use files::{FileEntry, FileFilter, FileList, Verdict};
-pub use groups::{Exclusion, GroupFilter, GroupList, Order, has_extension};
+pub use groups::{
+    Exclusion, GroupFilter, GroupList, Order, Whereabouts, folder_of, has_extension, wants_places,
+};
 pub use lookup::{Known, Lookup};
 pub(crate) use paths::RootPaths;
 pub use place_diff::{Completeness, DiffFile, DiffFolder, DiffMatch, PlaceDiff, Unresolved};

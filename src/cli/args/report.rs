@@ -84,8 +84,8 @@ pub(crate) struct ReportArgs {
     #[arg(long, help_heading = "Which groups", hide_short_help = true)]
     pub(crate) empty: bool,
 
-    /// Only groups with copies in more than one root
-    #[arg(long, help_heading = "Which groups")]
+    /// Only groups with copies in more than one PATH, or root
+    #[arg(long, alias = "isolate", help_heading = "Which groups")]
     pub(crate) across: bool,
 
     /// Check the disk; skip files changed since the scan

@@ -485,3 +485,31 @@ fn any_name_survives_the_pipe_to_xargs() {
     assert_eq!(fs::read_dir(env.path("a")).unwrap().count(), 5);
     assert_eq!(fs::read_dir(env.path("b")).unwrap().count(), 0);
 }
+
+#[test]
+fn across_folders_means_these_whatever_the_roots_are() {
+    let env = TestEnv::new();
+    env.file("top/a/1", "in both").file("top/b/1", "in both");
+    env.file("top/a/2", "twice in a")
+        .file("top/a/3", "twice in a");
+    env.file("top/a/4", "in a and c")
+        .file("top/c/4", "in a and c");
+    env.run("scan top").ok();
+    assert_eq!(env.groups_of("--across"), expected(&[]));
+    let both = expected(&[&["top/a/1", "top/b/1"]]);
+    for check in ["", "--check"] {
+        assert_eq!(
+            env.groups_of(&format!("--across top/a top/b {check}")),
+            both
+        );
+        assert_eq!(
+            env.groups_of(&format!("--isolate top/a top/b {check}")),
+            both
+        );
+    }
+    assert_eq!(env.groups_of("--across top/a top/b top/c").len(), 2);
+    // A folder in another one is a place of its own.
+    env.file("top/a/sub/2", "twice in a").run("scan top").ok();
+    let inner = expected(&[&["top/a/2", "top/a/3", "top/a/sub/2"]]);
+    assert_eq!(env.groups_of("--across top/a top/a/sub"), inner);
+}

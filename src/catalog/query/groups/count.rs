@@ -7,7 +7,7 @@ use rusqlite::Row;
 
 use super::classes::{self, Class, Classes, State};
 use super::copies::CopyNumbers;
-use super::filter::GroupFilter;
+use super::filter::{GroupFilter, Whereabouts};
 use super::part::{Keyed, Part, Parts, Sink};
 use super::ranking::{Key, Ranked, Ranking};
 use super::sweep::{Pass, Position, Readers};
@@ -49,8 +49,7 @@ struct Mark {
     size: i64,
     copy: u64,
     reach: Reach,
-    root: RootId,
-    is_below: bool,
+    place: Whereabouts<RootId>,
 }
 
 /// What was gathered from rows.
@@ -190,13 +189,10 @@ impl Count<'_> {
 
     fn wants_places(&self, places: &[Mark]) -> bool {
         // A copy is where its best names are: a linked folder adds no place.
-        let marks = || {
-            let copies = places.chunk_by(|a, b| a.copy == b.copy);
-            copies.flat_map(|marks| marks.iter().filter(|mark| mark.reach == marks[0].reach))
-        };
-        let is_across = marks().any(|mark| mark.root != places[0].root);
-        let is_below = marks().any(|mark| mark.is_below);
-        (is_across || !self.filter.across) && (is_below || self.filter.below.is_empty())
+        let copies = places.chunk_by(|a, b| a.copy == b.copy);
+        let marks =
+            copies.flat_map(|marks| marks.iter().filter(|mark| mark.reach == marks[0].reach));
+        self.filter.wants_places(marks.map(|mark| mark.place))
     }
 }
 
@@ -297,14 +293,15 @@ impl Gathering<'_> {
         batch: &mut Gathered,
     ) -> Result<(), CatalogError> {
         let Count { filter, roots, .. } = self.count;
-        let mut is_below = false;
+        let mut place = Whereabouts { root, folder: None };
         if filter.judges_names() {
             let (folder, name) = (row.get(0)?, rows::name(row, 4)?);
             if !filter.admits(at.catalog, at.paths, folder, &name)? {
                 return Ok(());
             }
             if !filter.below.is_empty() {
-                is_below = filter.is_below(&roots.absolute(at.catalog, at.paths, folder, &name)?);
+                let path = roots.absolute(at.catalog, at.paths, folder, &name)?;
+                place = filter.whereabouts(root, &path);
             }
         }
         if filter.judges_places() {
@@ -313,8 +310,7 @@ impl Gathering<'_> {
                 size: entry.size,
                 copy: entry.copy,
                 reach,
-                root,
-                is_below,
+                place,
             });
         }
         batch.entries.push(entry);

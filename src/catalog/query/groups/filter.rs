@@ -24,7 +24,8 @@ pub struct GroupFilter {
     pub max_size: Option<u64>,
     /// Include empty files, under the digest of nothing.
     pub empty: Option<Digest>,
-    /// Only groups with copies under more than one root.
+    /// Only groups with copies under more than one root; with several paths in
+    /// `below`, in more than one of those.
     pub across: bool,
     /// Only groups with a copy below one of these paths.
     pub below: Vec<PathBuf>,
@@ -90,10 +91,59 @@ impl GroupFilter {
         admits_name(catalog, paths, &self.extensions, exclude, (folder, name))
     }
 
-    /// Whether a path is in one of the wanted places.
-    pub(crate) fn is_below(&self, path: &Path) -> bool {
-        self.below.iter().any(|top| path.starts_with(top))
+    /// Where a path is.
+    pub(crate) fn whereabouts<R>(&self, root: R, path: &Path) -> Whereabouts<R> {
+        let folder = folder_of(&self.below, path);
+        Whereabouts { root, folder }
     }
+
+    /// Whether a group with copies in these places is wanted.
+    pub(crate) fn wants_places<R: PartialEq>(
+        &self,
+        places: impl Iterator<Item = Whereabouts<R>>,
+    ) -> bool {
+        wants_places(self.across, &self.below, places)
+    }
+}
+
+/// Where a copy is: its root, and which of the wanted folders it is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Whereabouts<R> {
+    /// Its root.
+    pub root: R,
+    /// The number of the wanted folder, the innermost if several contain it.
+    pub folder: Option<u32>,
+}
+
+/// The number of the innermost of the folders `below` that contains a path.
+pub fn folder_of(below: &[PathBuf], path: &Path) -> Option<u32> {
+    let containing = (0..).zip(below).filter(|(_, top)| path.starts_with(top));
+    let innermost = containing.max_by_key(|(_, top)| top.components().count());
+    innermost.map(|(number, _)| number)
+}
+
+/// Whether copies in these places are in one of the folders `below`, if there
+/// are any, and with `across` in more than one of them, or of the roots if there
+/// are not several folders.
+pub fn wants_places<R: PartialEq>(
+    across: bool,
+    below: &[PathBuf],
+    places: impl Iterator<Item = Whereabouts<R>>,
+) -> bool {
+    let (mut first, mut is_across, mut is_below) = (None, false, below.is_empty());
+    for place in places {
+        is_below |= place.folder.is_some();
+        if below.len() > 1 && place.folder.is_none() {
+            continue;
+        }
+        let is_apart = |first: &Whereabouts<R>| match below.len() > 1 {
+            true => first.folder != place.folder,
+            false => first.root != place.root,
+        };
+        is_across |= first.as_ref().is_some_and(is_apart);
+        first.get_or_insert(place);
+    }
+    is_below && (is_across || !across)
 }
 
 /// Whether a name has one of the extensions, if there are any, and is not

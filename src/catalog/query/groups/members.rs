@@ -303,14 +303,10 @@ impl Context {
         let groups = || names.chunk_by(same_copy).filter(is_copy);
         let mut copies: Vec<CopyEntry> = groups().filter_map(|names| self.copy(names)).collect();
         copies.sort_by(|a, b| path_blob(&a.path).cmp(path_blob(&b.path)));
-        let mut places = groups().flat_map(|names| best(names).0);
-        let root = places.next().map(|name| name.root);
-        let is_across = places.any(|name| Some(name.root) != root);
-        let mut places = groups().flat_map(|names| best(names).0);
-        let mut is_below = || places.any(|name| self.filter.is_below(&name.path));
-        let is_wanted = copies.len() as u64 >= self.filter.fewest()
-            && (!self.filter.across || is_across)
-            && (self.filter.below.is_empty() || is_below());
+        let places = groups().flat_map(|names| best(names).0);
+        let places = places.map(|name| self.filter.whereabouts(name.root, &name.path));
+        let is_wanted =
+            copies.len() as u64 >= self.filter.fewest() && self.filter.wants_places(places);
         is_wanted.then_some(Group {
             digest: first.digest,
             algorithm: self.algorithm,

@@ -27,7 +27,7 @@ use ranking::{Ranked, Ranking};
 use sweep::Readers;
 
 pub(crate) use filter::admits_name;
-pub use filter::{Exclusion, GroupFilter, has_extension};
+pub use filter::{Exclusion, GroupFilter, Whereabouts, folder_of, has_extension, wants_places};
 
 use crate::catalog::query::paths::RootPaths;
 use crate::catalog::query::unresolved::count_unchecked;
