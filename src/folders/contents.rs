@@ -33,6 +33,8 @@ pub(crate) struct Rows {
     /// All digests, one after the other.
     digests: Vec<u8>,
     digest_length: usize,
+    /// What the files occupy that occupy less than their size.
+    sparse: Vec<(u32, u64)>,
 }
 
 /// Files that may be equal: same size, and same probe for those that have one.
@@ -120,6 +122,7 @@ impl Rows {
             slots: Vec::with_capacity(files),
             digests: Vec::new(),
             digest_length: 0,
+            sparse: Vec::new(),
         }
     }
 
@@ -127,6 +130,9 @@ impl Rows {
         let at = narrow(self.sizes.len());
         let flag = |holds: bool, flag: u8| if holds { flag } else { 0 };
         let slot = fact.digest.map_or(NONE, |digest| self.store(digest));
+        if fact.occupied < fact.size {
+            self.sparse.push((at, fact.occupied));
+        }
         self.sizes.push(fact.size);
         self.volumes.push(fact.volume.0);
         self.inodes.push(fact.ino.unwrap_or(0));
@@ -195,6 +201,17 @@ impl Rows {
             names.push(1);
         }
         (copies, names)
+    }
+
+    /// What the copies occupy that occupy less than their size; the least of what
+    /// their names say.
+    pub(crate) fn sparse(&self, copies: &[u32]) -> HashMap<u32, u64> {
+        let mut sparse = HashMap::with_capacity(self.sparse.len());
+        for &(row, occupied) in &self.sparse {
+            let least = sparse.entry(copies[row as usize]).or_insert(occupied);
+            *least = occupied.min(*least);
+        }
+        sparse
     }
 
     /// The content of each row, and what is known by content. `folders` are

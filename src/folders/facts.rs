@@ -27,6 +27,8 @@ pub struct FileFact<'a> {
     pub name: &'a OsStr,
     /// Its size.
     pub size: u64,
+    /// Bytes that deleting it would give back.
+    pub occupied: u64,
     /// Its volume.
     pub volume: VolumeId,
     /// Its inode, where inode numbers are stable.

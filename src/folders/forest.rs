@@ -48,6 +48,8 @@ pub struct Forest {
     copies: Vec<u32>,
     /// Names of each copy in the whole catalog.
     copy_names: Vec<u32>,
+    /// What the copies occupy that occupy less than their size.
+    sparse: HashMap<u32, u64>,
     /// By content: size, whether it is certain, and what it equals.
     catalogue: Contents,
     /// Keys of folders' and files' names; empty unless asked for.
@@ -130,6 +132,7 @@ impl ForestBuilder {
             forest.starts.push(narrow(forest.contents.len()));
         }
         forest.folder_names = name_keys;
+        forest.sparse = rows.sparse(&copies);
         forest.copy_names = copy_names;
         forest.catalogue = catalogue;
         forest.spread_unknown();
@@ -284,6 +287,12 @@ impl Forest {
 
     pub(crate) fn copy_names(&self) -> &[u32] {
         &self.copy_names
+    }
+
+    /// Bytes that deleting a copy with this content gives back.
+    pub(crate) fn occupied(&self, copy: u32, content: u32) -> u64 {
+        let sparse = self.sparse.get(&copy).copied();
+        sparse.unwrap_or_else(|| self.catalogue.size(content))
     }
 
     pub(crate) fn catalogue(&self) -> &Contents {

@@ -25,6 +25,13 @@ pub struct FileMeta {
     pub nlink: u64,
 }
 
+/// Bytes that deleting a file gives back: those allocated for it, but no more
+/// than it is long. Rounding up to whole blocks, and what a filesystem allocates
+/// ahead, is not counted: it promises too much rather than too little.
+pub fn occupied(size: u64, allocated: u64) -> u64 {
+    size.min(allocated)
+}
+
 /// The state of a file that a probe or digest belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FileState {

@@ -1,5 +1,6 @@
 //! Duplicate groups as reports and summaries show them.
 
+use std::cmp::Reverse;
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -26,9 +27,29 @@ pub struct Group {
 impl Group {
     /// Bytes saved by keeping one copy.
     pub fn reclaimable(&self) -> u64 {
-        self.size
-            .saturating_mul((self.copies.len() as u64).saturating_sub(1))
+        reclaimable(self.copies.iter().map(|copy| copy.occupied))
     }
+
+    /// The copies that would go: all but the one that counts as kept, which is the
+    /// first of those that occupy most.
+    pub fn redundant(&self) -> impl Iterator<Item = &CopyEntry> {
+        let copies = || self.copies.iter().enumerate();
+        let kept = copies().max_by_key(|(at, copy)| (copy.occupied, Reverse(*at)));
+        let kept = kept.map(|(at, _)| at);
+        copies().filter_map(move |(at, copy)| (Some(at) != kept).then_some(copy))
+    }
+}
+
+/// Bytes saved by keeping one copy of several, given what each occupies. The one
+/// that occupies most counts as kept: whichever is kept in the end, no less is
+/// saved.
+pub fn reclaimable(copies: impl IntoIterator<Item = u64>) -> u64 {
+    let (mut all, mut most) = (0_u128, 0);
+    for occupied in copies {
+        all += u128::from(occupied);
+        most = most.max(occupied);
+    }
+    u64::try_from(all - u128::from(most)).unwrap_or(u64::MAX)
 }
 
 /// The sum of sizes, or the largest number where it is more than that.
@@ -52,6 +73,8 @@ pub struct CopyEntry {
     pub volume: String,
     /// Inode number; `None` where the filesystem's numbers are not stable.
     pub inode: Option<u64>,
+    /// Bytes that deleting it would give back.
+    pub occupied: u64,
     /// The copy's other names (hard links, bind mounts), in byte order.
     pub links: Vec<PathBuf>,
     /// Symbolic links to the copy, and its paths through linked folders, in byte
@@ -73,15 +96,10 @@ pub struct TopGroup {
     pub size: u64,
     /// Number of copies.
     pub copies: u64,
+    /// Bytes saved by keeping one copy.
+    pub reclaimable: u64,
     /// The first path in byte order.
     pub path: PathBuf,
-}
-
-impl TopGroup {
-    /// Bytes saved by keeping one copy.
-    pub fn reclaimable(&self) -> u64 {
-        self.size.saturating_mul(self.copies.saturating_sub(1))
-    }
 }
 
 impl From<&Group> for TopGroup {
@@ -89,6 +107,7 @@ impl From<&Group> for TopGroup {
         Self {
             size: group.size,
             copies: group.copies.len() as u64,
+            reclaimable: group.reclaimable(),
             path: group
                 .copies
                 .first()
@@ -99,8 +118,7 @@ impl From<&Group> for TopGroup {
 }
 
 /// A folder as a summary shows it: what deleting its redundant copies would
-/// save. In each group all copies but the first, in the byte order of their
-/// paths, are redundant.
+/// save. In each group all copies but the one that counts as kept are redundant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TopFolder {
     /// The folder that the copies are in.
@@ -149,9 +167,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_copy_saves_nothing() {
-        let copy = CopyEntry {
-            path: "/a".into(),
+    fn the_copy_that_occupies_most_counts_as_kept() {
+        let copy = |path: &str, occupied| CopyEntry {
+            path: path.into(),
+            occupied,
             ..CopyEntry::default()
         };
         let mut group = Group {
@@ -159,10 +178,24 @@ mod tests {
             algorithm: Algorithm::Sha256,
             size: 10,
             byte_for_byte: false,
-            copies: vec![copy.clone()],
+            copies: vec![copy("/a", 4)],
         };
-        assert_eq!(group.reclaimable(), 0);
-        group.copies.push(copy);
-        assert_eq!(group.reclaimable(), 10);
+        let redundant = |group: &Group| -> Vec<PathBuf> {
+            let copies = group.redundant();
+            copies.map(|copy| copy.path.clone()).collect()
+        };
+        assert_eq!((group.reclaimable(), redundant(&group)), (0, vec![]));
+        group.copies.extend([copy("/b", 10), copy("/c", 10)]);
+        assert_eq!(group.reclaimable(), 14);
+        assert_eq!(redundant(&group), ["/a", "/c"].map(PathBuf::from));
+        group.copies.clear();
+        assert_eq!((group.reclaimable(), redundant(&group)), (0, vec![]));
+    }
+
+    #[test]
+    fn what_is_reclaimable_cannot_overflow() {
+        assert_eq!(reclaimable([u64::MAX, u64::MAX]), u64::MAX);
+        assert_eq!(reclaimable([u64::MAX; 3]), u64::MAX);
+        assert_eq!(reclaimable([]), 0);
     }
 }

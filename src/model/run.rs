@@ -56,13 +56,13 @@ macro_rules! with_counters {
             files_probed, "probed", "files_probed_total";
             /// Files read completely.
             files_hashed, "hashed", "files_hashed_total";
-            /// Bytes of files that must be read completely.
+            /// Bytes to read of files that must be read completely.
             bytes_to_hash, "bytes_to_hash", "bytes_to_hash_total";
             /// Bytes of those already read.
             bytes_hashed, "bytes_hashed", "bytes_hashed_total";
             /// Paths that failed.
             faults, "errors", "errors_total";
-            /// Bytes of files found equal to another one that was read beside them.
+            /// Bytes occupied by files found equal to another one that was read beside them.
             reclaimable, "reclaimable_at_least", "reclaimable_bytes_total";
             /// Files that an audit must read.
             files_to_audit, "to_audit", "files_to_audit_total";

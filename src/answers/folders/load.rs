@@ -89,6 +89,7 @@ pub(crate) fn forest(
             folder: file.folder,
             name: file.name,
             size: file.size,
+            occupied: file.occupied,
             volume: file.volume,
             ino: file.ino,
             probe: file.probe,

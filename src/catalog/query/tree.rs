@@ -8,7 +8,7 @@ use rusqlite::Row;
 
 use crate::catalog::store::terms::CORRUPTED;
 use crate::catalog::store::{CatalogError, ReadOnly, rows, sql, unsigned};
-use crate::model::{FolderId, RootId, ScanId, VolumeId};
+use crate::model::{FolderId, RootId, ScanId, VolumeId, occupied};
 
 /// A live folder.
 #[derive(Debug, Clone)]
@@ -40,6 +40,8 @@ pub struct TreeFile<'a> {
     pub volume: VolumeId,
     /// Its size.
     pub size: u64,
+    /// Bytes that deleting it would give back.
+    pub occupied: u64,
     /// Its inode, where inode numbers are stable.
     pub ino: Option<u64>,
     /// Its modification time.
@@ -124,7 +126,7 @@ impl ReadOnly {
         let mut statement = self.connection.prepare_cached(&format!(
             "SELECT files.folder, files.name, folders.volume, files.size, files.ino,
                     files.mtime_ns, files.probe, files.settled_in IS NOT NULL, files.digest,
-                    {CORRUPTED}
+                    {CORRUPTED}, files.allocated
                FROM folders CROSS JOIN files ON files.folder = folders.id
               WHERE folders.id BETWEEN ?1 AND ?2
                 AND folders.removed_in IS NULL AND files.removed_in IS NULL
@@ -156,11 +158,13 @@ impl ReadOnly {
 /// the content of a corrupted file.
 fn tree_file<'r>(row: &'r Row<'_>) -> rusqlite::Result<TreeFile<'r>> {
     let is_sound = !row.get::<_, bool>(9)?;
+    let size = unsigned(row.get(3)?);
     Ok(TreeFile {
         folder: row.get(0)?,
         name: OsStr::from_bytes(row.get_ref(1)?.as_blob()?),
         volume: VolumeId(row.get::<_, Option<i64>>(2)?.unwrap_or(0)),
-        size: unsigned(row.get(3)?),
+        size,
+        occupied: occupied(size, unsigned(row.get(10)?)),
         ino: row.get::<_, Option<i64>>(4)?.map(i64::cast_unsigned),
         mtime_ns: row.get(5)?,
         probe: row.get::<_, Option<i64>>(6)?.filter(|_| is_sound),

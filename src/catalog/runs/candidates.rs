@@ -3,9 +3,9 @@
 use rusqlite::{Connection, Row};
 
 use super::work::{self, WorkCopy, WorkTable, number_table};
-use crate::catalog::store::terms::{self, CopyColumns, READ_ORDER, UNREAD, UNRESOLVED};
+use crate::catalog::store::terms::{self, CopyColumns, OCCUPIED, READ_ORDER, UNREAD, UNRESOLVED};
 use crate::catalog::store::{CatalogError, Pages, ReadOnly, signed};
-use crate::model::RootId;
+use crate::model::{RootId, reclaimable, total};
 
 /// Which of the unresolved files are wanted.
 #[derive(Debug, Clone, Default)]
@@ -40,7 +40,7 @@ pub struct Candidates {
     rows: Pages<WorkRow>,
     /// The number of copies.
     pub files: u64,
-    /// Bytes in them.
+    /// Bytes to read of them.
     pub bytes: u64,
 }
 
@@ -192,16 +192,18 @@ fn collect_classes(connection: &Connection, selection: &Selection) -> rusqlite::
              SELECT files.size AS size, files.probe AS probe,
                     files.removed_in IS NULL AS live, files.digest IS NOT NULL AS digested,
                     {UNRESOLVED} AS unresolved, online.root IS NULL AS offline,
+                    CASE WHEN files.removed_in IS NULL THEN {OCCUPIED} END AS occupied,
                     CASE WHEN files.removed_in IS NULL THEN files.ino END AS ino,
                     CASE WHEN files.removed_in IS NULL THEN folders.volume END AS volume
                FROM files JOIN folders ON folders.id = files.folder
                LEFT JOIN temp.online ON online.root = folders.root
               WHERE files.probe IS NOT NULL AND {condition})
          INSERT INTO temp.classes
-         SELECT size, probe, size * (sum(live) - 1),
+         SELECT size, probe, {occupied} - max(occupied),
                 {hash_all} OR max(digested OR (live AND offline))
            FROM members GROUP BY size, probe HAVING {wanted}",
         hash_all = selection.hash_all,
+        occupied = terms::sum_of_sizes("occupied"),
         condition = selection.condition(),
     ))
 }
@@ -229,6 +231,16 @@ fn prepare(connection: &Connection, selection: &Selection) -> rusqlite::Result<(
 }
 
 impl HashClass {
+    /// Bytes saved if all its copies are equal.
+    pub fn reclaimable(&self) -> u64 {
+        reclaimable(self.copies.iter().map(|copy| copy.to_read))
+    }
+
+    /// Bytes to read for all its copies.
+    pub fn to_read(&self) -> u64 {
+        total(self.copies.iter().map(|copy| copy.to_read))
+    }
+
     /// Splits a class that is too large to be read side by side into parts whose
     /// digests are compared instead.
     pub fn split(self, most: usize) -> Vec<Self> {

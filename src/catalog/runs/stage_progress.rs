@@ -5,7 +5,9 @@ use rusqlite::Connection;
 
 use super::scans::ScanRow;
 use super::work::two_counts;
-use crate::catalog::store::terms::{UNREAD, UNRESOLVED, same_state, several_copies, sum_of_sizes};
+use crate::catalog::store::terms::{
+    OCCUPIED, UNREAD, UNRESOLVED, same_state, several_copies, sum_of_sizes,
+};
 use crate::catalog::store::{CatalogError, ReadOnly, signed};
 use crate::model::sampling::LARGE;
 use crate::model::{Mode, Stage};
@@ -17,8 +19,8 @@ pub enum ProgressUnit {
     Folders,
     /// Files with a probe or digest, of those that share a size.
     Files,
-    /// Bytes of resolved files and of the saved parts of large ones, of those that
-    /// share size and probe.
+    /// Bytes to read of resolved files and of the saved parts of large ones, of
+    /// those that share size and probe.
     Bytes,
 }
 
@@ -135,18 +137,18 @@ fn hashed(connection: &Connection, wanted: &Wanted) -> rusqlite::Result<(u64, u6
         format!("NOT {UNRESOLVED}")
     };
     let saved = format!(
-        "(SELECT min(saved.offset, files.size) FROM hash_states AS saved
+        "(SELECT min(saved.offset, {OCCUPIED}) FROM hash_states AS saved
            WHERE files.size >= {LARGE} AND saved.folder = files.folder AND saved.name = files.name
              AND {} AND saved.algorithm = (SELECT algorithm FROM catalog))",
         same_state("saved", "files")
     );
-    let done = format!("CASE WHEN {resolved} THEN files.size ELSE coalesce({saved}, 0) END");
+    let done = format!("CASE WHEN {resolved} THEN {OCCUPIED} ELSE coalesce({saved}, 0) END");
     sums(
         connection,
         wanted,
         &format!(
             "{} AS total, {} AS done",
-            sum_of_sizes("files.size"),
+            sum_of_sizes(OCCUPIED),
             sum_of_sizes(&done)
         ),
         "files.probe IS NOT NULL",

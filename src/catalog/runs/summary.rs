@@ -2,8 +2,6 @@
 //! from the last time all files were counted. Valid only while the catalog is
 //! settled; whatever changes groups without unsettling it forgets them.
 
-use std::path::Path;
-
 use rusqlite::{Transaction, params};
 
 use crate::catalog::store::{CatalogError, ReadOnly, path_blob, rows, signed, sql, unsigned};
@@ -16,21 +14,21 @@ pub(crate) fn keep(
     summary: &Summary,
 ) -> rusqlite::Result<()> {
     transaction.execute_batch("DELETE FROM top_groups; DELETE FROM top_folders;")?;
-    let add = |into, rank: i64, (path, copies, bytes): (&Path, u64, u64)| {
-        let insert = format!("INSERT INTO {into} VALUES (?1, ?2, ?3, ?4)");
-        let values = params![rank, path_blob(path), signed(copies), signed(bytes)];
-        sql::run(transaction, &insert, values)
-    };
-    for (rank, group) in (1..).zip(&summary.groups) {
-        add("top_groups", rank, (&group.path, group.copies, group.size))?;
+    for (rank, group) in (1_i64..).zip(&summary.groups) {
+        let sizes = [group.copies, group.reclaimable, group.size].map(signed);
+        let insert = "INSERT INTO top_groups VALUES (?1, ?2, ?3, ?4, ?5)";
+        let path = path_blob(&group.path);
+        sql::run(
+            transaction,
+            insert,
+            params![rank, path, sizes[0], sizes[1], sizes[2]],
+        )?;
     }
-    for (rank, folder) in (1..).zip(&summary.folders) {
-        let TopFolder {
-            path,
-            copies,
-            reclaimable,
-        } = folder;
-        add("top_folders", rank, (path, *copies, *reclaimable))?;
+    for (rank, folder) in (1_i64..).zip(&summary.folders) {
+        let sizes = [folder.copies, folder.reclaimable].map(signed);
+        let insert = "INSERT INTO top_folders VALUES (?1, ?2, ?3, ?4)";
+        let path = path_blob(&folder.path);
+        sql::run(transaction, insert, params![rank, path, sizes[0], sizes[1]])?;
     }
     sql::run(transaction, "UPDATE catalog SET grouped_in = ?1", [scan]).map(drop)
 }
@@ -50,7 +48,7 @@ impl ReadOnly {
         let Some(totals) = scan.and_then(|scan| scan.totals) else {
             return Ok(None);
         };
-        let groups = "SELECT path, copies, size FROM top_groups ORDER BY rank";
+        let groups = "SELECT path, copies, reclaimable, size FROM top_groups ORDER BY rank";
         let folders = "SELECT path, copies, reclaimable FROM top_folders ORDER BY rank";
         Ok(Some(Summary {
             totals,
@@ -58,7 +56,8 @@ impl ReadOnly {
                 Ok(TopGroup {
                     path: rows::path(row, 0)?,
                     copies: unsigned(row.get(1)?),
-                    size: unsigned(row.get(2)?),
+                    reclaimable: unsigned(row.get(2)?),
+                    size: unsigned(row.get(3)?),
                 })
             })?,
             folders: sql::all(&self.connection, folders, [], |row| {

@@ -4,10 +4,10 @@
 
 use rusqlite::{Connection, Row};
 
-use crate::catalog::store::terms::{self, CopyColumns};
+use crate::catalog::store::terms::{self, CopyColumns, OCCUPIED};
 use crate::catalog::store::{rows, unsigned};
 use crate::catalog::write::WorkName;
-use crate::model::{CopyId, FileState, VolumeId};
+use crate::model::{CopyId, FileState, VolumeId, occupied};
 
 /// One copy to be opened, under all the names that share its state.
 #[derive(Debug, Clone)]
@@ -16,6 +16,8 @@ pub struct WorkCopy {
     pub names: Vec<WorkName>,
     /// The state the catalog holds.
     pub state: FileState,
+    /// Bytes that have to be read for all of it: holes need not be.
+    pub to_read: u64,
     /// Its volume.
     pub volume: VolumeId,
 }
@@ -49,9 +51,9 @@ impl WorkCopy {
 }
 
 /// The columns that every table of work has; `id` is in front of them.
-const COLUMNS: &str = "volume, folder, name, size, mtime_ns, ctime_ns, ino";
+const COLUMNS: &str = "volume, folder, name, size, mtime_ns, ctime_ns, ino, allocated";
 /// The number of columns that [`work_copy`] reads, `id` included.
-pub(crate) const WIDTH: usize = 8;
+pub(crate) const WIDTH: usize = 9;
 
 /// A temporary table of work, with columns of its own.
 #[derive(Debug, Clone, Copy)]
@@ -76,7 +78,7 @@ impl WorkTable {
         let state = terms::state_of("files");
         format!(
             "INSERT INTO temp.{name} ({COLUMNS}, {columns})
-             SELECT folders.volume, files.folder, files.name, {state}, {values}"
+             SELECT folders.volume, files.folder, files.name, {state}, files.allocated, {values}"
         )
     }
 
@@ -89,14 +91,14 @@ impl WorkTable {
         )
     }
 
-    /// The number of copies in the table, and the bytes in them.
+    /// The number of copies in the table, and the bytes to read of them.
     pub(crate) fn copies(&self, connection: &Connection) -> rusqlite::Result<(u64, u64)> {
         // Rows of one copy are names of one file: it is read once.
         let copy = CopyColumns::of("volume", "ino");
         let sql = format!(
             "SELECT count(*), {} FROM (
-                 SELECT size FROM temp.{} GROUP BY {}, size)",
-            terms::sum_of_sizes("size"),
+                 SELECT {OCCUPIED} AS bytes FROM temp.{} AS files GROUP BY {}, size)",
+            terms::sum_of_sizes("bytes"),
             self.name,
             copy.key(&["id"])
         );
@@ -125,9 +127,11 @@ pub(crate) fn number_table(
 
 /// One name of a copy, from the columns that every table of work has.
 pub(crate) fn work_copy(row: &Row<'_>) -> rusqlite::Result<WorkCopy> {
+    let state = rows::state(row, 4)?;
     Ok(WorkCopy {
         names: vec![(row.get(2)?, rows::name(row, 3)?)],
-        state: rows::state(row, 4)?,
+        to_read: occupied(state.size, unsigned(row.get(WIDTH - 1)?)),
+        state,
         volume: row.get(1)?,
     })
 }

@@ -18,6 +18,10 @@ pub(crate) fn sum_of_sizes(size: &str) -> String {
     )
 }
 
+/// Bytes that deleting a row's file gives back; `model::occupied` says the same in
+/// Rust.
+pub(crate) const OCCUPIED: &str = "min(files.size, files.allocated)";
+
 /// True of a file of which only the metadata is known.
 pub(crate) const UNREAD: &str = "(files.digest IS NULL AND files.probe IS NULL)";
 

@@ -56,6 +56,13 @@ struct Sum {
     is_unique: bool,
 }
 
+/// What deleting folders saves: the copies that have all their names in them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+struct Freed {
+    bytes: u64,
+    copies: u64,
+}
+
 impl Forest {
     /// The groups of identical folders with at least one that is `wanted`.
     ///
@@ -75,8 +82,8 @@ impl Forest {
             if group.len() < 2 {
                 continue;
             }
-            let reclaimable = self.choose(&mut group);
-            if reclaimable == 0 {
+            let freed = self.choose(&mut group);
+            if freed.copies == 0 {
                 result.linked += 1;
                 continue;
             }
@@ -90,7 +97,7 @@ impl Forest {
                 bytes: sums[group[0] as usize].bytes,
                 folders: group,
                 aliases,
-                reclaimable,
+                reclaimable: freed.bytes,
             });
         }
         let rank = |group: &IdenticalGroup| (Reverse(group.reclaimable), group.folders[0]);
@@ -198,9 +205,9 @@ impl Forest {
     }
 
     /// Puts the folder to keep first: the one with the fewest bytes of its own,
-    /// so that a folder of hard links to elsewhere is kept. Returns the bytes
-    /// saved by deleting the others: copies with all their names in them.
-    fn choose(&self, group: &mut [Node]) -> u64 {
+    /// so that a folder of hard links to elsewhere is kept. Returns what is saved
+    /// by deleting the others.
+    fn choose(&self, group: &mut [Node]) -> Freed {
         let own = |node: &Node| self.freed(std::slice::from_ref(node));
         let least = (0..group.len()).min_by_key(|&at| (own(&group[at]), at));
         group[..=least.unwrap_or(0)].rotate_right(1);
@@ -222,10 +229,10 @@ impl Forest {
         aliases
     }
 
-    /// Bytes of the copies that have all their names below `folders`.
-    fn freed(&self, folders: &[Node]) -> u64 {
+    /// The copies that have all their names below `folders`.
+    fn freed(&self, folders: &[Node]) -> Freed {
         let mut names: HashMap<u32, u32> = HashMap::new();
-        let mut bytes = 0_u64;
+        let mut freed = Freed::default();
         for &node in folders {
             let files = self.contents(node).iter().zip(self.copies(node));
             for (&content, &copy) in files {
@@ -238,11 +245,13 @@ impl Forest {
                     *seen += 1;
                     *seen
                 };
-                if seen == all {
-                    bytes = bytes.saturating_add(self.catalogue().size(content));
+                if seen == all && content != EMPTY {
+                    let bytes = self.occupied(copy, content);
+                    freed.bytes = freed.bytes.saturating_add(bytes);
+                    freed.copies += 1;
                 }
             }
         }
-        bytes
+        freed
     }
 }

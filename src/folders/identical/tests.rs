@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 
 use crate::folders::forest::Node;
-use crate::folders::testing::{Content, Tree, size, trees};
+use crate::folders::testing::{Content, Tree, occupied, size, trees};
 use crate::testing::proptest_config;
 
 /// A group of folders: the one to keep, the others, files, bytes, what they
@@ -22,14 +22,18 @@ fn likeness(tree: &Tree, folder: usize, same_names: bool) -> Likeness {
     likeness
 }
 
-/// Bytes of the inodes that have all their names below `folders`.
-fn freed(tree: &Tree, folders: &[usize]) -> u64 {
+/// Bytes and number of the inodes that have all their names below `folders`;
+/// empty ones free nothing.
+fn freed(tree: &Tree, folders: &[usize]) -> (u64, usize) {
     let inodes: BTreeSet<u8> = tree.files.iter().map(|file| file.2).collect();
     let goes = |&inode: &u8| {
         let mut names = tree.files.iter().filter(|file| file.2 == inode);
         names.all(|file| folders.iter().any(|&top| tree.holds(top, file.0)))
     };
-    inodes.into_iter().filter(goes).map(size).sum()
+    let goes: Vec<u8> = inodes.into_iter().filter(goes).collect();
+    let bytes = goes.iter().map(|&inode| occupied(inode)).sum();
+    let copies = goes.iter().filter(|&&inode| size(inode) > 0).count();
+    (bytes, copies)
 }
 
 /// All groups by brute force, and how many save nothing.
@@ -72,8 +76,8 @@ fn expected(tree: &Tree, same_names: bool) -> (BTreeSet<Expected>, u64) {
             .min_by_key(|&&folder| freed(tree, &[folder]))
             .unwrap();
         group.retain(|&folder| folder != keep);
-        let frees = freed(tree, &group);
-        if frees == 0 {
+        let (frees, copies) = freed(tree, &group);
+        if copies == 0 {
             linked += 1;
             continue;
         }

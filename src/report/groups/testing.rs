@@ -33,16 +33,17 @@ pub(crate) fn nothing_scanned() -> Header {
 
 /// Two copies of a raw photo, the second with a hard link.
 pub(crate) fn photos() -> Group {
-    let mut backup = copy("/backup/2024/IMG_0001.CR2", "/backup");
+    let size = 25_270_682;
+    let mut backup = copy("/backup/2024/IMG_0001.CR2", "/backup", size);
     backup.links = vec!["/backup/by-date/2024-05-01.CR2".into()];
     Group {
         digest: Digest::from_bytes(&[0xa7; 32]).unwrap(),
         algorithm: Algorithm::Sha256,
-        size: 25_270_682,
+        size,
         byte_for_byte: true,
         copies: vec![
             backup,
-            copy("/home/ann/photos/2024/IMG_0001.CR2", "/home/ann"),
+            copy("/home/ann/photos/2024/IMG_0001.CR2", "/home/ann", size),
         ],
     }
 }
@@ -50,7 +51,7 @@ pub(crate) fn photos() -> Group {
 /// Names with a newline, an escape sequence, a C1 control, a bidi override and
 /// a byte that is not UTF-8, on a volume without stable inodes.
 pub(crate) fn odd_group() -> Group {
-    let mut names = copy("/usb/two\nlines", "/usb");
+    let mut names = copy("/usb/two\nlines", "/usb", 9);
     names.inode = None;
     names.links = vec![path(b"/usb/latin-\xe9")];
     Group {
@@ -58,13 +59,17 @@ pub(crate) fn odd_group() -> Group {
         algorithm: Algorithm::Blake3,
         size: 9,
         byte_for_byte: false,
-        copies: vec![names, copy("/usb/\u{1b}[2J\u{9b}1m\u{202e}gpj.exe", "/usb")],
+        copies: vec![
+            names,
+            copy("/usb/\u{1b}[2J\u{9b}1m\u{202e}gpj.exe", "/usb", 9),
+        ],
     }
 }
 
 /// One copy, modified at 2024-05-01 12:00:00.000000042 UTC.
-pub(crate) fn copy(path: &str, root: &str) -> CopyEntry {
+pub(crate) fn copy(path: &str, root: &str, occupied: u64) -> CopyEntry {
     CopyEntry {
+        occupied,
         path: path.into(),
         root: root.into(),
         mtime_ns: 1_714_564_800_000_000_042,
@@ -83,7 +88,7 @@ pub(crate) fn path(bytes: &[u8]) -> PathBuf {
 pub(crate) fn group_named(first: &[u8], second: &[u8]) -> Group {
     let named = |name: &[u8]| CopyEntry {
         path: path(&[b"/r/", name].concat()),
-        ..copy("", "/r")
+        ..copy("", "/r", photos().size)
     };
     Group {
         copies: vec![named(first), named(second)],

@@ -41,6 +41,7 @@ class Report {
     this.folderParent = [0];
     this.rootFolders = new Set();
     this.groupSize = [];
+    this.groupReclaimable = [];
     this.groupComparison = [];
     this.groupDigest = [];
     this.groupType = [];
@@ -63,7 +64,7 @@ class Report {
     return this.groupSize.length;
   }
 
-  add([size, comparison, digest, copies, folders = [], links = [], roots = [], symlinks = []]) {
+  add([size, reclaimable, comparison, digest, copies, folders = [], links = [], roots = [], symlinks = []]) {
     for (let at = 0; at < folders.length; at += 2) this.addFolder(this.numbers[folders[at]], folders[at + 1]);
     for (const root of roots) this.rootFolders.add(this.numbers[root]);
     const first = this.copyFolder.length;
@@ -81,6 +82,7 @@ class Report {
     this.copyStart.push(this.copyFolder.length);
     this.linkStart.push(this.linkCopy.length);
     this.groupSize.push(size);
+    this.groupReclaimable.push(reclaimable);
     this.groupComparison.push(comparison);
     this.groupDigest.push(digest);
     this.groupType.push(typeOf(this.copyName[first] ?? ""));
@@ -104,7 +106,7 @@ class Report {
   }
 
   reclaimable(group) {
-    return this.groupSize[group] * Math.max(0, this.copies(group) - 1);
+    return this.groupReclaimable[group];
   }
 
   /** The name of a group in one line: that of its first copy. */

@@ -1,8 +1,8 @@
 //! Groups as the page's script reads them: compact JSON, one group a line,
 //! in which nothing can end the script element around it.
 //!
-//! A group is `[size, comparison, digest, copies, folders, links, roots, symlinks]`;
-//! empty lists at its end are omitted. `copies` is flat: folder, name,
+//! A group is `[size, reclaimable, comparison, digest, copies, folders, links, roots,
+//! symlinks]`; empty lists at its end are omitted. `copies` is flat: folder, name,
 //! modification time in seconds, and so on. `links` is flat too: which copy of
 //! the group, folder, name. `folders` lists the folders that were not named
 //! before, flat: parent, name; they count from 1, and 0 is `/`. `roots` lists
@@ -80,7 +80,8 @@ impl Packer {
         }
         let digest = short_digest(group);
         let comparison = comparison(group);
-        write!(out, "[{},\"{comparison}\",\"{digest}\"", group.size)?;
+        let (size, reclaimable) = (group.size, group.reclaimable());
+        write!(out, "[{size},{reclaimable},\"{comparison}\",\"{digest}\"")?;
         let lists = [
             copies,
             std::mem::take(&mut self.folders.fresh),

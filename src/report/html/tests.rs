@@ -43,15 +43,15 @@ fn paths(page: &str) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     for group in blocks(page).concat() {
         let list = |field: usize| group[field].as_array().cloned().unwrap_or_default();
-        for folder in list(4).chunks(2) {
+        for folder in list(5).chunks(2) {
             let parent = &folders[number(&folder[0])];
             folders.push(format!("{parent}/{}", folder[1].as_str().unwrap()));
         }
         let whole = |folder: &Value, name: &Value| {
             format!("{}/{}", folders[number(folder)], name.as_str().unwrap())
         };
-        let mut names: Vec<_> = list(3).chunks(3).map(|c| whole(&c[0], &c[1])).collect();
-        names.extend(list(5).chunks(3).map(|link| whole(&link[1], &link[2])));
+        let mut names: Vec<_> = list(4).chunks(3).map(|c| whole(&c[0], &c[1])).collect();
+        names.extend(list(6).chunks(3).map(|link| whole(&link[1], &link[2])));
         found.push(names);
     }
     found
@@ -76,9 +76,9 @@ fn groups_are_packed_a_line_each() {
     insta::assert_snapshot!(data(&[photos(), odd_group(), photos()]), @r#"
     <script type="application/json" id="header-data">{"generated_at":"2026-11-16T09:31:07Z","as_of":"as of scan 12, 2026-11-16 09:30","scanned":true,"unfinished":0}</script>
     <script type="application/json" class="groups-data">[
-    [25270682,"byte-for-byte","a7a7a7a7a7a7",[2,"IMG_0001.CR2",1714564800,7,"IMG_0001.CR2",1714564800],[0,"backup",1,"2024",1,"by-date",0,"home",4,"ann",5,"photos",6,"2024"],[0,3,"2024-05-01.CR2"],[1,5]],
-    [9,"same BLAKE3","0b0b0b0b0b0b",[8,"two\\nlines",1714564800,8,"\\x1b[2J\\u{9b}1m\\u{202e}gpj.exe",1714564800],[0,"usb"],[0,8,"latin-\\xe9"],[8]],
-    [25270682,"byte-for-byte","a7a7a7a7a7a7",[2,"IMG_0001.CR2",1714564800,7,"IMG_0001.CR2",1714564800],[],[0,3,"2024-05-01.CR2"]]
+    [25270682,25270682,"byte-for-byte","a7a7a7a7a7a7",[2,"IMG_0001.CR2",1714564800,7,"IMG_0001.CR2",1714564800],[0,"backup",1,"2024",1,"by-date",0,"home",4,"ann",5,"photos",6,"2024"],[0,3,"2024-05-01.CR2"],[1,5]],
+    [9,9,"same BLAKE3","0b0b0b0b0b0b",[8,"two\\nlines",1714564800,8,"\\x1b[2J\\u{9b}1m\\u{202e}gpj.exe",1714564800],[0,"usb"],[0,8,"latin-\\xe9"],[8]],
+    [25270682,25270682,"byte-for-byte","a7a7a7a7a7a7",[2,"IMG_0001.CR2",1714564800,7,"IMG_0001.CR2",1714564800],[],[0,3,"2024-05-01.CR2"]]
     ]</script>
     <script type="application/json" id="totals-data">{"groups":3,"copies":6,"reclaimable":50541373,"unchecked":0}</script>
     </body>
@@ -131,7 +131,10 @@ fn every_byte_of_every_name_comes_back() {
     let all = every_byte();
     let mut groups: Vec<_> = all.iter().map(|&byte| group_named(&[byte], &all)).collect();
     groups.push(Group {
-        copies: vec![copy("/at-the-top", "/"), copy("/r/below/it/too", "/r")],
+        copies: vec![
+            copy("/at-the-top", "/", photos().size),
+            copy("/r/below/it/too", "/r", photos().size),
+        ],
         ..photos()
     });
     assert_eq!(paths(&data(&groups)), expected(&groups));
@@ -141,8 +144,8 @@ fn every_byte_of_every_name_comes_back() {
 fn more_folders_than_are_remembered_are_named_again() {
     let group = |number: u32| Group {
         copies: vec![
-            copy(&format!("/a/{}/f", number % 30_000), "/a"),
-            copy(&format!("/b/{number}/f"), "/b"),
+            copy(&format!("/a/{}/f", number % 30_000), "/a", 1),
+            copy(&format!("/b/{number}/f"), "/b", 1),
         ],
         ..photos()
     };
@@ -208,6 +211,7 @@ fn large_group(number: u32) -> Group {
     ];
     let ending = ENDINGS[number as usize % 16];
     let folder = number * 7919 % 4000;
+    let size = 400_000_000 / u64::from(number + 1) + 1;
     let place = |index: u32| {
         let root = if index.is_multiple_of(2) {
             "/home/you"
@@ -219,12 +223,12 @@ fn large_group(number: u32) -> Group {
             folder / 400,
             folder / 20
         );
-        copy(&path, root)
+        copy(&path, root, size)
     };
     Group {
         digest: crate::model::Digest::from_bytes(&[&number.to_be_bytes()[..], &[7; 28]].concat())
             .unwrap(),
-        size: 400_000_000 / u64::from(number + 1) + 1,
+        size,
         copies: (0..2 + number % 3).map(place).collect(),
         ..photos()
     }

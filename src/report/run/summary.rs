@@ -154,8 +154,7 @@ fn duplicates(
     Ok(())
 }
 
-/// The folders with the most reclaimable space, if the first copy of each
-/// group is kept.
+/// The folders with the most reclaimable space.
 fn folders(style: &SummaryStyle<'_>, summary: &Summary, out: &mut impl Write) -> io::Result<()> {
     let heading = if summary.totals.groups > GROUPS_FOR_FOLDERS {
         "FOLDER (top 1,000 groups only)"
@@ -180,7 +179,7 @@ fn folders(style: &SummaryStyle<'_>, summary: &Summary, out: &mut impl Write) ->
 
 fn row(group: &TopGroup) -> Vec<String> {
     vec![
-        human_size(group.reclaimable()),
+        human_size(group.reclaimable),
         grouped(group.copies),
         human_size(group.size),
         escape(&group.path),

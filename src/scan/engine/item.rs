@@ -250,6 +250,7 @@ impl ListItem {
         let stuck = WorkCopy {
             names: vec![(self.folder, name.to_owned())],
             state: FileState::default(),
+            to_read: 0,
             volume: self.volume,
         };
         let listing = Self {
@@ -349,6 +350,7 @@ mod tests {
                 mtime_ns: 0,
                 ctime_ns: 0,
             },
+            to_read: 20_000,
             volume: VolumeId(1),
         };
         HashClass {

@@ -6,7 +6,7 @@ mod probed;
 mod sizes;
 
 use crate::catalog::{CatalogError, FileChange, HashClass, ReadOnly, SampleHash, WorkCopy};
-use crate::model::{FileState, FolderId, Probe, ScanOptions, VolumeId};
+use crate::model::{FileState, FolderId, Probe, ScanOptions, VolumeId, occupied};
 use probed::Probed;
 pub(crate) use sizes::Meeting;
 use sizes::Sizes;
@@ -101,6 +101,7 @@ fn copy_of(change: &FileChange, folder: FolderId, volume: VolumeId) -> WorkCopy 
     WorkCopy {
         names: vec![(folder, change.name.to_os_string())],
         state: state_of(change),
+        to_read: occupied(change.meta.size, change.meta.allocated),
         volume,
     }
 }

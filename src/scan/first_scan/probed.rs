@@ -84,8 +84,7 @@ fn classes(mut copies: Vec<(Probe, WorkCopy)>) -> Vec<HashClass> {
     }
     let classes = classes.into_iter().map(|(_, class)| class);
     let mut classes: Vec<HashClass> = classes.filter(|class| class.copies.len() > 1).collect();
-    let saves = |class: &HashClass| class.size.saturating_mul(class.copies.len() as u64 - 1);
-    classes.sort_by_key(|class| Reverse(saves(class)));
+    classes.sort_by_key(|class| Reverse(class.reclaimable()));
     classes
 }
 

@@ -221,6 +221,7 @@ pub(crate) mod tests {
                 ctime_ns: 1,
                 ino,
             },
+            to_read: size,
             volume: VolumeId(1),
         }
     }

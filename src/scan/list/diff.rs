@@ -80,8 +80,12 @@ impl<'a> Comparison<'a> {
             stat,
             is_link,
         } = file;
-        let meta = stat.meta;
+        let mut meta = stat.meta;
         let ino = (self.stable_dev == Some(stat.dev)).then_some(meta.ino);
+        if ino.is_none() && meta.allocated == 0 {
+            // Some FUSE filesystems know nothing of blocks.
+            meta.allocated = meta.size;
+        }
         let change = row.map(|row| Change::between(&row.state, &meta, ino));
         let is_trusted = row.is_some_and(|row| !row.racy);
         let is_removed = row.is_some_and(|row| row.removed);
@@ -320,5 +324,17 @@ mod tests {
         known.state.ino = None;
         let diff = compare(files, &[], &[known], None, false);
         assert!(diff.changes.is_empty());
+    }
+
+    #[test]
+    fn a_file_without_blocks_is_all_holes_only_where_that_is_believed() {
+        let allocated = |stable_dev| {
+            let mut stat = stat(9, 2, 3, 4);
+            stat.meta.allocated = 0;
+            let diff = compare(vec![found("a", stat)], &[], &[], stable_dev, false);
+            diff.changes[0].meta.allocated
+        };
+        assert_eq!(allocated(Some(DEV)), 0);
+        assert_eq!(allocated(None), 9);
     }
 }

@@ -20,7 +20,7 @@ pub(crate) struct Classes {
     source: ClassSource,
     /// Number of copies in all.
     pub(crate) files: u64,
-    /// Bytes in them.
+    /// Bytes to read of them.
     pub(crate) bytes: u64,
 }
 
@@ -45,7 +45,7 @@ impl Classes {
     pub(crate) fn of(classes: Vec<HashClass>) -> Self {
         Self {
             files: classes.iter().map(|class| class.copies.len() as u64).sum(),
-            bytes: total(classes.iter().map(total_size)),
+            bytes: total(classes.iter().map(HashClass::to_read)),
             source: ClassSource::Memory(classes.into_iter()),
         }
     }
@@ -127,13 +127,13 @@ impl HashSource {
             let Some(class) = self.waiting.front() else {
                 return Ok(classes);
             };
-            bytes = total_size(class).saturating_add(bytes);
+            bytes = class.to_read().saturating_add(bytes);
             let is_enough =
                 self.run.throttle.is_some() || classes.len() >= at_once && bytes > SMALL_CLASSES;
             if !classes.is_empty() && (is_enough || bytes > share) {
                 return Ok(classes);
             }
-            self.left = self.left.saturating_sub(total_size(class));
+            self.left = self.left.saturating_sub(class.to_read());
             classes.extend(self.waiting.pop_front());
         }
     }
@@ -144,8 +144,4 @@ impl Source for HashSource {
         let classes = self.bundle()?;
         Ok((!classes.is_empty()).then_some(Item::hash(classes)))
     }
-}
-
-fn total_size(class: &HashClass) -> u64 {
-    class.size.saturating_mul(class.copies.len() as u64)
 }

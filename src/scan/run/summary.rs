@@ -39,14 +39,14 @@ struct Folders(HashMap<PathBuf, (u64, u64)>);
 
 impl Folders {
     fn add(&mut self, group: &Group) {
-        for copy in group.copies.iter().skip(1) {
+        for copy in group.redundant() {
             let folder = copy.path.parent().unwrap_or(Path::new("/"));
             let sums = match self.0.get_mut(folder) {
                 Some(sums) => sums,
                 None => self.0.entry(folder.to_owned()).or_default(),
             };
             sums.0 += 1;
-            sums.1 = sums.1.saturating_add(group.size);
+            sums.1 = sums.1.saturating_add(copy.occupied);
         }
     }
 

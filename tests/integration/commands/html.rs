@@ -72,7 +72,7 @@ fn copies(page: &str, env: &TestEnv) -> Copies {
                     .cloned()
                     .unwrap_or_default()
             };
-            for folder in list(4).chunks(2) {
+            for folder in list(5).chunks(2) {
                 let parent = &folders[index(&folder[0])];
                 folders.push(format!("{parent}/{}", folder[1].as_str().unwrap()));
             }
@@ -83,11 +83,11 @@ fn copies(page: &str, env: &TestEnv) -> Copies {
                     .unwrap()
                     .to_owned()
             };
-            let mut names: Vec<BTreeSet<PathBuf>> = list(3)
+            let mut names: Vec<BTreeSet<PathBuf>> = list(4)
                 .chunks(3)
                 .map(|copy| [path(&copy[0], &copy[1])].into())
                 .collect();
-            for link in list(5).chunks(3) {
+            for link in list(6).chunks(3) {
                 names[index(&link[0])].insert(path(&link[1], &link[2]));
             }
             groups.insert(names.into_iter().collect());

@@ -11,3 +11,4 @@ mod options;
 mod properties;
 mod rescan;
 mod resume;
+mod sparse;

@@ -1,5 +1,6 @@
 //! The first pass: counts the copies of every digest. Rows become entries of
-//! 24 bytes, which are sorted and walked. What does not fit into memory at
+//! 24 bytes, which are sorted and walked; what a file occupies takes 32 more,
+//! but only where that is less than its size. What does not fit into memory at
 //! once is done in parts, each with the digests of one range.
 
 use rayon::slice::ParallelSliceMut;
@@ -14,7 +15,7 @@ use super::sweep::{Pass, Position, Readers};
 use crate::catalog::query::paths::RootPaths;
 use crate::catalog::store::terms::{UNREAD, UNRESOLVED};
 use crate::catalog::store::{CatalogError, ReadOnly, rows, sql, unsigned};
-use crate::model::{Digest, Reach, RootId, Totals};
+use crate::model::{Digest, Reach, RootId, Totals, occupied, reclaimable};
 
 /// What is counted, and from what.
 pub(crate) struct Count<'a> {
@@ -42,6 +43,15 @@ pub(crate) struct Entry {
     pub(crate) copy: u64,
 }
 
+/// What a name's file occupies; gathered only where that is less than its size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Sparse {
+    key: Key,
+    size: i64,
+    copy: u64,
+    occupied: u64,
+}
+
 /// Where one name is; gathered only for a filter that asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Mark {
@@ -56,6 +66,7 @@ struct Mark {
 #[derive(Default)]
 pub(crate) struct Gathered {
     entries: Vec<Entry>,
+    sparse: Vec<Sparse>,
     marks: Vec<Mark>,
     classes: Vec<Class>,
 }
@@ -112,6 +123,7 @@ impl Count<'_> {
         let or_none = |is_used| if is_used { names } else { 0 };
         Gathered {
             entries: Vec::with_capacity(names),
+            sparse: Vec::new(),
             marks: Vec::with_capacity(or_none(self.filter.judges_places())),
             classes: Vec::with_capacity(or_none(self.unresolved)),
         }
@@ -148,7 +160,8 @@ impl Count<'_> {
             false => format!("AND (digest IS NOT NULL AND {} OR size = 0)", keys_of(part)),
         };
         format!(
-            "SELECT folder, size, ino, digest, {name}, probe, {UNREAD}, {UNRESOLVED}, link
+            "SELECT folder, size, ino, digest, {name}, probe, {UNREAD}, {UNRESOLVED}, link,
+                    allocated
                FROM files
               WHERE folder BETWEEN ?1 AND ?2 {wanted} AND removed_in IS NULL
               ORDER BY folder"
@@ -158,7 +171,12 @@ impl Count<'_> {
     /// Walks sorted entries and keeps the groups that pass the filter.
     fn walk(&self, mut gathered: Gathered, totals: &mut Totals, ranking: &mut Ranking) {
         gathered.entries.par_sort_unstable();
+        gathered.sparse.par_sort_unstable();
         gathered.marks.par_sort_unstable();
+        let mut sparse = gathered
+            .sparse
+            .chunk_by(|a, b| (a.key, a.size) == (b.key, b.size))
+            .peekable();
         let mut marks = gathered
             .marks
             .chunk_by(|a, b| (a.key, a.size) == (b.key, b.size));
@@ -167,6 +185,8 @@ impl Count<'_> {
             .chunk_by(|a, b| (a.key, a.size) == (b.key, b.size));
         for names in entries {
             let copies = names.chunk_by(|a, b| a.copy == b.copy).count();
+            let id = (names[0].key, names[0].size);
+            let sparse = sparse.next_if(|sparse| (sparse[0].key, sparse[0].size) == id);
             // Either every entry has its mark, or there are none.
             let places = marks.next();
             if (copies as u64) < self.filter.fewest()
@@ -177,12 +197,13 @@ impl Count<'_> {
             let group = Ranked {
                 key: names[0].key,
                 size: unsigned(names[0].size),
+                reclaimable: reclaimable_of(unsigned(names[0].size), copies, sparse),
                 copies: u32::try_from(copies).unwrap_or(u32::MAX),
                 names: u32::try_from(names.len()).unwrap_or(u32::MAX),
             };
             totals.groups += 1;
             totals.copies += copies as u64;
-            totals.reclaimable = totals.reclaimable.saturating_add(group.reclaimable());
+            totals.reclaimable = totals.reclaimable.saturating_add(group.reclaimable);
             ranking.push(group);
         }
     }
@@ -194,6 +215,15 @@ impl Count<'_> {
             copies.flat_map(|marks| marks.iter().filter(|mark| mark.reach == marks[0].reach));
         self.filter.wants_places(marks.map(|mark| mark.place))
     }
+}
+
+/// What is saved by keeping one of these copies, some of which are sparse.
+fn reclaimable_of(size: u64, copies: usize, sparse: Option<&[Sparse]>) -> u64 {
+    let sparse = sparse.unwrap_or_default().chunk_by(|a, b| a.copy == b.copy);
+    // The least of what the names of a copy say comes first.
+    let sparse: Vec<u64> = sparse.map(|names| names[0].occupied).collect();
+    let others = std::iter::repeat_n(size, copies - sparse.len());
+    reclaimable(sparse.into_iter().chain(others))
 }
 
 /// True of the digests of a part. One that is too short or too long is of some
@@ -313,6 +343,15 @@ impl Gathering<'_> {
                 place,
             });
         }
+        let (Entry { key, size, copy }, allocated) = (entry, row.get::<_, i64>(9)?);
+        if allocated < size {
+            batch.sparse.push(Sparse {
+                key,
+                size,
+                copy,
+                occupied: occupied(unsigned(size), unsigned(allocated)),
+            });
+        }
         batch.entries.push(entry);
         Ok(())
     }
@@ -324,23 +363,26 @@ impl Keyed for Gathered {
     }
 
     fn bytes(&self) -> usize {
-        size_of_val(&*self.entries) + size_of_val(&*self.marks) + size_of_val(&*self.classes)
+        let names = size_of_val(&*self.entries) + size_of_val(&*self.sparse);
+        names + size_of_val(&*self.marks) + size_of_val(&*self.classes)
     }
 
     fn append(&mut self, other: &mut Self) {
         self.entries.append(&mut other.entries);
+        self.sparse.append(&mut other.sparse);
         self.marks.append(&mut other.marks);
         self.classes.append(&mut other.classes);
     }
 
     fn keys(&self) -> impl Iterator<Item = Key> {
-        // Marks have the keys of entries.
+        // All else has the keys of entries.
         let entries = self.entries.iter().map(|entry| entry.key);
         entries.chain(self.classes.iter().map(Class::key))
     }
 
     fn keep_up_to(&mut self, last: Key) {
         self.entries.retain(|entry| entry.key <= last);
+        self.sparse.retain(|sparse| sparse.key <= last);
         self.marks.retain(|mark| mark.key <= last);
         self.classes.retain(|class| class.key() <= last);
     }

@@ -15,7 +15,9 @@ use super::ranking::{Key, Ranked};
 use super::sweep::{Pass, Position, Readers};
 use crate::catalog::query::paths::RootPaths;
 use crate::catalog::store::{CatalogError, path_blob, rows, unsigned};
-use crate::model::{Algorithm, CopyEntry, CopyId, Digest, Group, Reach, RootId, VolumeId};
+use crate::model::{
+    Algorithm, CopyEntry, CopyId, Digest, Group, Reach, RootId, VolumeId, occupied,
+};
 
 /// Up to this many groups, the query skips rows of other sizes.
 pub(crate) const FEW_GROUPS: usize = 1024;
@@ -41,6 +43,7 @@ struct Member {
     root: RootId,
     volume: Option<VolumeId>,
     ino: Option<u64>,
+    occupied: u64,
     mtime_ns: i64,
     ctime_ns: i64,
     compared: Option<i64>,
@@ -142,7 +145,9 @@ fn sql(groups: &[Ranked]) -> String {
         }
     };
     format!(
-        "SELECT folder, size, digest, name, ino, mtime_ns, ctime_ns, compared, link FROM files
+        "SELECT folder, size, digest, name, ino, mtime_ns, ctime_ns, compared, link,
+                allocated
+           FROM files
           WHERE folder BETWEEN ?1 AND ?2 {wanted} AND (digest IS NOT NULL OR size = 0)
             AND removed_in IS NULL
           ORDER BY folder"
@@ -212,11 +217,13 @@ impl Loading<'_> {
             return Ok(None);
         }
         let path = roots.absolute(at.catalog, at.paths, folder, &name)?;
+        let size = unsigned(row.get(1)?);
         Ok(Some(Member {
             slot,
             digest,
             path: path.into(),
-            size: unsigned(row.get(1)?),
+            size,
+            occupied: occupied(size, unsigned(row.get(9)?)),
             reach: place.reach(row.get(8)?),
             root: place.root,
             volume: place.volume,
@@ -234,6 +241,10 @@ impl Member {
     fn order(&self) -> impl Ord + '_ {
         let path = path_blob(&self.path);
         (self.digest.as_bytes(), self.copy(), self.reach, path)
+    }
+
+    fn is_real(&self) -> bool {
+        self.reach.is_real(self.ino.is_some())
     }
 
     fn copy(&self) -> Option<CopyId> {
@@ -299,7 +310,7 @@ impl Context {
     fn fold(&self, names: &[Member]) -> Option<Group> {
         let first = names.first()?;
         let same_copy = |a: &Member, b: &Member| CopyId::is_shared(a.copy(), b.copy());
-        let is_copy = |names: &&[Member]| names[0].reach.is_real(names[0].ino.is_some());
+        let is_copy = |names: &&[Member]| names[0].is_real();
         let groups = || names.chunk_by(same_copy).filter(is_copy);
         let mut copies: Vec<CopyEntry> = groups().filter_map(|names| self.copy(names)).collect();
         copies.sort_by(|a, b| path_blob(&a.path).cmp(path_blob(&b.path)));
@@ -332,6 +343,7 @@ impl Context {
             ctime_ns: member.ctime_ns,
             volume: self.volume_name(member.volume),
             inode: member.ino,
+            occupied: occupied_by(names),
             links,
             symlinks,
         })
@@ -344,6 +356,13 @@ impl Context {
             .map(|(_, identity)| identity.clone())
             .unwrap_or_default()
     }
+}
+
+/// What a copy occupies: where its names differ, because one was looked at
+/// later, the least of it.
+fn occupied_by(names: &[Member]) -> u64 {
+    let real = names.iter().filter(|name| name.is_real());
+    real.map(|name| name.occupied).min().unwrap_or(0)
 }
 
 /// All members took part in one comparison, byte for byte.

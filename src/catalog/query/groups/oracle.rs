@@ -30,6 +30,7 @@ struct Name {
     volume: i64,
     ino: Option<i64>,
     content: usize,
+    allocated: u64,
     /// What is known: 0 nothing, 1 its probe, 2 that it is settled, else all.
     known: u8,
     mtime: i64,
@@ -49,6 +50,10 @@ impl Name {
 
     fn size(&self) -> u64 {
         SIZES[self.content]
+    }
+
+    fn occupied(&self) -> u64 {
+        self.allocated.min(self.size())
     }
 
     fn digest(&self) -> Option<[u8; 32]> {
@@ -147,7 +152,7 @@ fn expected(names: &[Name], wanted: &Wanted) -> (Vec<Group>, Totals) {
         .collect();
     // Stable: ties stay in the order of their digests.
     match wanted.order {
-        Order::Reclaimable => groups.sort_by_key(|group| std::cmp::Reverse(group.reclaimable())),
+        Order::Reclaimable => groups.sort_by_key(|group| std::cmp::Reverse(saved(group))),
         Order::Size => groups.sort_by_key(|group| std::cmp::Reverse(group.size)),
         Order::Count => groups.sort_by_key(|group| std::cmp::Reverse(group.copies.len())),
         Order::Path => groups.sort_by_key(|group| bytes(&group.copies[0].path)),
@@ -155,7 +160,7 @@ fn expected(names: &[Name], wanted: &Wanted) -> (Vec<Group>, Totals) {
     let totals = Totals {
         groups: groups.len() as u64,
         copies: groups.iter().map(|group| group.copies.len() as u64).sum(),
-        reclaimable: groups.iter().map(Group::reclaimable).sum(),
+        reclaimable: groups.iter().map(saved).sum(),
         unchecked: 0,
     };
     let limit = wanted.limit.unwrap_or(u64::MAX);
@@ -202,9 +207,27 @@ fn copy(mut names: Vec<&Name>) -> CopyEntry {
         ctime_ns: names[0].mtime + 1,
         volume: format!("uuid:{}", names[0].volume),
         inode: names[0].ino.map(i64::cast_unsigned),
+        occupied: least_of(&names),
         links: others(false),
         symlinks: others(true),
     }
+}
+
+/// What the names of a copy say that are not links, the least of it.
+fn least_of(names: &[&Name]) -> u64 {
+    let real = names.iter().filter(|name| !name.is_link);
+    real.map(|name| name.occupied()).min().unwrap()
+}
+
+/// What all copies but one occupy, by trying out each of them: at least that
+/// much is saved whichever is kept.
+fn saved(group: &Group) -> u64 {
+    let without = |kept: usize| {
+        let copies = group.copies.iter().enumerate();
+        let others = copies.filter(|(at, _)| *at != kept);
+        others.map(|(_, copy)| copy.occupied).sum()
+    };
+    (0..group.copies.len()).map(without).min().unwrap()
 }
 
 /// Files neither known to be duplicates nor known to be unique.
@@ -279,7 +302,7 @@ fn store(bed: &Bed, names: &[Name], is_settled: bool) {
             .execute(
                 "INSERT INTO files (folder, name, size, allocated, mtime_ns, ctime_ns, ino, nlink,
                      probe, digest, compared, settled_in, first_scan, removed_in, link)
-                 VALUES (?1, ?2, ?3, 0, ?4, ?5, ?6, 1, ?7, ?8, ?9, ?10, 1, ?11, ?12)",
+                 VALUES (?1, ?2, ?3, ?13, ?4, ?5, ?6, 1, ?7, ?8, ?9, ?10, 1, ?11, ?12)",
                 params![
                     folder_id(name.root, name.folder),
                     name.name.as_bytes(),
@@ -293,6 +316,7 @@ fn store(bed: &Bed, names: &[Name], is_settled: bool) {
                     (name.known == 2).then_some(1),
                     name.is_removed.then_some(1),
                     name.is_link,
+                    signed(name.allocated),
                 ],
             )
             .unwrap();
@@ -318,9 +342,11 @@ fn names() -> impl Strategy<Value = Vec<Name>> {
         1 => Just(Some(-5)),
         2 => Just(None)
     ];
+    // Less than a size where a file is sparse, more where blocks are larger.
+    let allocated = prop_oneof![3 => Just(4096_u64), 1 => 0..35_u64];
     let name = (
         (0..ROOTS.len(), 0..FOLDERS.len(), 0..6_usize),
-        (ino, 0..SIZES.len(), 0..12_u8),
+        (ino, 0..SIZES.len(), 0..12_u8, allocated),
         (
             0..50_i64,
             prop_oneof![Just(None), Just(Some(1)), Just(Some(2))],
@@ -330,7 +356,7 @@ fn names() -> impl Strategy<Value = Vec<Name>> {
     let row = name.prop_map(
         |(
             (root, folder, name),
-            (ino, content, known),
+            (ino, content, known, allocated),
             (mtime, compared),
             (is_removed, is_link),
         )| Name {
@@ -340,6 +366,7 @@ fn names() -> impl Strategy<Value = Vec<Name>> {
             volume: volume_of(root, folder),
             ino,
             content,
+            allocated,
             known,
             mtime,
             compared,

@@ -1,4 +1,4 @@
-//! The groups in the order in which they are reported, at 24 bytes each, and
+//! The groups in the order in which they are reported, at 32 bytes each, and
 //! only as many at once as there is room for.
 
 use std::cmp::Ordering;
@@ -44,6 +44,7 @@ impl Key {
 pub(crate) struct Ranked {
     pub(crate) key: Key,
     pub(crate) size: u64,
+    pub(crate) reclaimable: u64,
     pub(crate) copies: u32,
     pub(crate) names: u32,
 }
@@ -54,14 +55,9 @@ impl Ranked {
         (self.key, self.size)
     }
 
-    pub(crate) fn reclaimable(&self) -> u64 {
-        let spare = u64::from(self.copies.saturating_sub(1));
-        self.size.saturating_mul(spare)
-    }
-
     fn compare(&self, other: &Self, order: Order) -> Ordering {
         let by_rank = match order {
-            Order::Reclaimable => other.reclaimable().cmp(&self.reclaimable()),
+            Order::Reclaimable => other.reclaimable.cmp(&self.reclaimable),
             Order::Size => other.size.cmp(&self.size),
             Order::Count => other.copies.cmp(&self.copies),
             // A walk over the folders puts them into order.

@@ -121,10 +121,11 @@ CREATE TABLE absences (
 -- The groups with the most reclaimable bytes, as of catalog.grouped_in: what a
 -- scan that finds nothing changed shows without reading all files again.
 CREATE TABLE top_groups (
-    rank   INTEGER PRIMARY KEY,
-    path   BLOB    NOT NULL,
-    copies INTEGER NOT NULL,
-    size   INTEGER NOT NULL
+    rank        INTEGER PRIMARY KEY,
+    path        BLOB    NOT NULL,
+    copies      INTEGER NOT NULL,
+    reclaimable INTEGER NOT NULL,
+    size        INTEGER NOT NULL
 ) STRICT;
 
 -- The folders whose redundant copies have the most reclaimable bytes, as of

@@ -11,8 +11,8 @@ use crate::access::content::{CHUNK, chunks};
 use crate::access::{is_racy, is_unchanged};
 use crate::catalog::{FileOutcome, HashState, WorkCopy};
 use crate::hash::{Hasher, STATE_FORMAT};
-use crate::model::now_ns;
 use crate::model::sampling::LARGE;
+use crate::model::{now_ns, reclaimable};
 use crate::platform::{FileExtent, OpenFile};
 use crate::scan::context::{ItemContext, Opening};
 use crate::scan::engine::Item;
@@ -41,6 +41,8 @@ struct Member<'c> {
     path: PathBuf,
     /// The hole or data last met in a sparse file.
     extent: FileExtent,
+    /// Bytes of it that are still to be counted as read.
+    uncounted: u64,
 }
 
 /// How far an earlier run came with each file.
@@ -87,6 +89,9 @@ impl<'c> ClassReading<'c> {
         let must_digest = must_digest || by_state.len() > 1;
         for (saved, members) in by_state {
             let equal = restore(item, saved, members, must_digest);
+            for member in &equal.members {
+                self.members[*member].count(item, equal.offset);
+            }
             self.put_back(equal);
         }
     }
@@ -112,6 +117,7 @@ impl<'c> ClassReading<'c> {
         }
         Some(Member {
             extent: first_extent(&file),
+            uncounted: copy.to_read,
             copy,
             file,
             part,
@@ -239,9 +245,6 @@ impl<'c> ClassReading<'c> {
         {
             let racy = self.is_racy(alone);
             self.note(item, alone, FileOutcome::Settled { racy });
-            // The rest need not be read, which makes it done.
-            let rest = self.class.size - (equal.offset + chunk.len() as u64);
-            item.run.metrics.bytes_hashed.add(rest);
             buffers.give_back(chunk);
             return;
         }
@@ -259,11 +262,9 @@ impl<'c> ClassReading<'c> {
         for equal in std::mem::take(&mut self.finished) {
             let digest = equal.hasher.finish();
             let compared = (equal.members.len() > 1).then(|| item.run.comparison());
-            let copies = equal.members.len().saturating_sub(1) as u64;
-            let metrics = &item.run.metrics;
-            metrics
-                .reclaimable
-                .add(copies.saturating_mul(self.class.size));
+            let members = equal.members.iter().map(|member| &self.members[*member]);
+            let saved = reclaimable(members.map(|member| member.copy.to_read));
+            item.run.metrics.reclaimable.add(saved);
             for member in equal.members {
                 let outcome = FileOutcome::Digested {
                     digest,
@@ -281,6 +282,8 @@ impl<'c> ClassReading<'c> {
 
     /// Keeps what was learned if the file is still what it was when opened.
     fn note(&mut self, item: &mut ItemContext<'_>, member: usize, outcome: FileOutcome) {
+        // The rest need not be read, which makes it done.
+        self.members[member].count(item, u64::MAX);
         let Member { copy, file, .. } = &self.members[member];
         if is_unchanged(file).is_ok_and(|is_unchanged| is_unchanged) {
             item.run.metrics.files_hashed.add(1);
@@ -306,10 +309,19 @@ impl Member<'_> {
             length
         } else {
             item.worker.begin_part(self.part, &self.path);
-            item.read(&self.file, chunk, offset)?
+            let read = item.read(&self.file, chunk, offset)?;
+            self.count(item, read as u64);
+            read
         };
-        item.run.metrics.bytes_hashed.add(read as u64);
         Ok(read == length)
+    }
+
+    /// Counts bytes as read, up to what was expected of the file: compressed ones
+    /// hold more than they occupy.
+    fn count(&mut self, item: &ItemContext<'_>, bytes: u64) {
+        let counted = bytes.min(self.uncounted);
+        self.uncounted -= counted;
+        item.run.metrics.bytes_hashed.add(counted);
     }
 
     /// Whether a stretch is all hole: zeros that need not be read.
@@ -361,10 +373,6 @@ fn restore(
         Hasher::restore(algorithm, &saved.state).map(|hasher| (saved.offset, hasher))
     });
     let (offset, hasher) = restored.unwrap_or_else(|| (0, Hasher::new(algorithm)));
-    let metrics = &item.run.metrics;
-    metrics
-        .bytes_hashed
-        .add(offset.saturating_mul(members.len() as u64));
     EqualSoFar {
         members,
         offset,
