@@ -84,6 +84,7 @@ impl Scan {
                 bytes_read: 0,
             },
             volume: self.volume,
+            is_elsewhere: false,
             mount_point: false,
             is_linked: false,
             times: None,

@@ -65,6 +65,7 @@ fn write_rows(path: &Path) -> Result<(), CatalogError> {
         signature: None,
         is_repeat: false,
         volume,
+        is_elsewhere: false,
         mount_point: false,
         is_linked: false,
         times: None,

@@ -11,7 +11,8 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::roots::{OpenRoot, OpenRoots, open_online};
-use crate::catalog::RootRow;
+use super::tops::VolumeTops;
+use crate::catalog::{CatalogError, ReadOnly, RootRow, VolumeTop};
 use crate::model::{CopyEntry, FileState, Group};
 use crate::platform::{Dir, EntryKind, FileId, Links, OpenFile, Stat, Volume, VolumeTable};
 
@@ -35,13 +36,22 @@ pub(crate) enum Look {
 pub(crate) struct Checker {
     roots: OpenRoots,
     volumes: VolumeTable,
+    tops: VolumeTops,
 }
 
 impl Checker {
-    pub(crate) fn new(roots: Vec<RootRow>) -> Self {
+    /// A checker of the files of a catalog.
+    pub(crate) fn of(catalog: &ReadOnly) -> Result<Self, CatalogError> {
+        Ok(Self::new(catalog.roots()?, catalog.volume_tops()?))
+    }
+
+    fn new(roots: Vec<RootRow>, tops: Vec<VolumeTop>) -> Self {
+        let volumes = VolumeTable::new();
+        let roots = open_online(roots, &volumes, |_, _| ());
         Self {
-            roots: open_online(roots, |_, _| ()),
-            volumes: VolumeTable::new(),
+            tops: VolumeTops::look(tops, &roots, &volumes),
+            roots,
+            volumes,
         }
     }
 
@@ -83,14 +93,14 @@ impl Checker {
 
     /// Looks at a file as its root's scans do.
     pub(crate) fn look(&self, path: &Path, state: &FileState) -> Look {
-        judge(self.stat(path), state)
+        self.judge(path, self.stat(path), state)
     }
 
     /// Like [`Checker::look`], for a name that must not be a link.
     fn look_itself(&self, path: &Path, state: &FileState) -> Look {
         let reached = self.reach(path);
         let seen = reached.and_then(|(dir, name, _)| dir.stat_entry(name, Links::Refuse));
-        judge(seen, state)
+        self.judge(path, seen, state)
     }
 
     /// The volume that a catalogued file is on now. Its folder tells: an overlay
@@ -119,8 +129,8 @@ impl Checker {
         });
         match seen {
             Ok((true, _)) => Look::Elsewhere,
-            Ok((false, stat)) => judge(Ok(stat), state),
-            Err(error) => judge(Err(error), state),
+            Ok((false, stat)) => self.judge(path, Ok(stat), state),
+            Err(error) => self.judge(path, Err(error), state),
         }
     }
 
@@ -157,6 +167,18 @@ impl Checker {
         Ok((self.open_folder(parent)?, name, root.links))
     }
 
+    /// The one definition of "as it was": on the volume that was scanned, and in the
+    /// state that was scanned.
+    fn judge(&self, path: &Path, seen: io::Result<Stat>, state: &FileState) -> Look {
+        match seen {
+            Ok(stat) if !stat.is_file() || !state.is_of(&stat.meta) => Look::Changed,
+            Ok(stat) if !self.tops.holds(path, stat.dev) => Look::Changed,
+            Ok(_) => Look::Same,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Look::Gone,
+            Err(error) => Look::Failed(error.to_string()),
+        }
+    }
+
     fn root_of(&self, path: &Path) -> Option<&OpenRoot> {
         self.roots
             .values()
@@ -168,15 +190,6 @@ fn gone() -> io::Error {
     io::ErrorKind::NotFound.into()
 }
 
-fn judge(seen: io::Result<Stat>, state: &FileState) -> Look {
-    match seen {
-        Ok(stat) if stat.is_file() && state.is_of(&stat.meta) => Look::Same,
-        Ok(_) => Look::Changed,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Look::Gone,
-        Err(error) => Look::Failed(error.to_string()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -186,7 +199,7 @@ mod tests {
     use crate::model::{Algorithm, FolderId, RootId};
 
     fn checker(root: &Path) -> Checker {
-        Checker::new(vec![RootRow {
+        let root = RootRow {
             id: RootId(1),
             path: root.to_owned(),
             top: FolderId(1),
@@ -200,7 +213,8 @@ mod tests {
             folders: 1,
             files: 0,
             bytes: 0,
-        }])
+        };
+        Checker::new(vec![root], Vec::new())
     }
 
     fn copy(root: &Path, name: &str) -> CopyEntry {

@@ -43,12 +43,12 @@ impl OpenRoot {
 /// Opens the roots that are what they were, and tells why others are not.
 pub(crate) fn open_online(
     rows: impl IntoIterator<Item = RootRow>,
+    volumes: &VolumeTable,
     mut tell: impl FnMut(PathBuf, String),
 ) -> OpenRoots {
-    let volumes = VolumeTable::new();
     let mut open = OpenRoots::new();
     for row in rows {
-        let opened = online_state(&row, &volumes).and_then(|(dir, _)| {
+        let opened = online_state(&row, volumes).and_then(|(dir, _)| {
             let root = OpenRoot::new(dir, row.path.clone(), row.follow);
             root.map_err(|error| error.to_string())
         });
@@ -84,13 +84,12 @@ pub(crate) fn online_state(
     }
 }
 
-/// Why a root is not where it was, if so. Identities without a uuid hold within one boot only, so they prove
-/// nothing; another type of filesystem does.
+/// Why a root is not where it was, if so. Identities without a uuid hold within one
+/// boot only, so they prove nothing; another type of filesystem does.
 pub(crate) fn moved_reason(root: &RootRow, now: &Volume) -> Option<String> {
-    let before = &root.volume;
-    let both_lasting = before.identity.starts_with("uuid:") && now.identity.starts_with("uuid:");
-    let is_other = before.fstype != now.fstype
-        || (both_lasting && before.fstype != "tmpfs" && before.identity != now.identity);
+    let (before, now) = (&root.volume, volume_row(now));
+    let is_other =
+        before.fstype != now.fstype || (before.fstype != "tmpfs" && before.has_other_uuid(&now));
     is_other.then(|| {
         format!(
             "it is on another filesystem than last time ({} {} instead of {} {})",
@@ -98,6 +97,19 @@ pub(crate) fn moved_reason(root: &RootRow, now: &Volume) -> Option<String> {
         )
     })
 }
+
+/// Meets the volumes of all roots that are there in the order of their paths, so
+/// that every command gives the same identities to clones and to images that are
+/// mounted twice.
+pub(crate) fn meet_volumes(roots: &[RootRow]) -> VolumeTable {
+    let volumes = VolumeTable::new();
+    for root in roots {
+        // One that cannot be opened has no volume now.
+        let _ignored = Dir::open_root(&root.path).and_then(|dir| volumes.of(&dir, dir.stat()?.dev));
+    }
+    volumes
+}
+
 /// Why a root that holds nothing now is not believed, if so.
 pub(crate) fn empty_reason(root: &RootRow, path: &Path) -> Option<String> {
     let is_empty = std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());

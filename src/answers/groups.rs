@@ -50,7 +50,7 @@ impl Groups {
     ) -> Result<Self, CatalogError> {
         let check = match check {
             true => Some(Check {
-                checker: Checker::new(catalog.roots()?),
+                checker: Checker::of(&catalog)?,
                 min_count: filter.min_count,
                 below: filter.below.clone(),
                 across: filter.across,

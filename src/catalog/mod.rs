@@ -19,7 +19,7 @@ pub use runs::{
     AuditCopy, AuditFinding, AuditId, AuditList, AuditNote, AuditRun, AuditScope, Candidates,
     Coverage, FaultCause, FaultEntry, FolderRow, HashClass, KnownFile, KnownFolder, NO_SCAN,
     NameRange, NewScan, Placement, ProgressUnit, RootRow, ScanRow, Selection, StageProgress,
-    VolumeRow, Wanted, WorkCopy,
+    VolumeRow, VolumeTop, Wanted, WorkCopy,
 };
 pub use store::{
     CatalogError, Exclusive, FolderPaths, Lock, Pause, ReadOnly, own_files, real_path,

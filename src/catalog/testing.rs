@@ -274,6 +274,7 @@ impl Run {
             signature: None,
             is_repeat: false,
             volume: self.volume,
+            is_elsewhere: false,
             mount_point: false,
             is_linked: false,
             times: None,

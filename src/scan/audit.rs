@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::access::{OpenRoots, open_online};
+use crate::access::{OpenRoots, VolumeTops, meet_volumes, open_online};
 use crate::catalog::{
     AuditCopy, AuditFinding, AuditId, AuditList, AuditNote, AuditScope, CatalogError, Exclusive,
     FileFilter, RootRow, Writer, WriterHandle,
 };
 use crate::model::{Findings, FolderId, Limits, ScanOptions, Timestamp};
+use crate::platform::VolumeTable;
 use crate::scan::context::RunContext;
 use crate::scan::devices::Throttle;
 use crate::scan::engine::{
@@ -85,7 +86,9 @@ pub fn audit(
     if run.resumed {
         notify(Notice::AuditResumed(run.started));
     }
-    let roots = open_roots(&catalog, &request.place, notify)?;
+    let volumes = meet_volumes(&catalog.roots()?);
+    let roots = open_roots(&catalog, &request.place, &volumes, notify)?;
+    let tops = VolumeTops::look(catalog.reader()?.volume_tops()?, &roots, &volumes);
     let bwlimit = request.options.bwlimit;
     let list = collect(&catalog, run.id, request, &roots)?;
     metrics.bytes_to_hash.add(list.bytes);
@@ -97,6 +100,8 @@ pub fn audit(
     let writer = start_writer(catalog, controls)?;
     let context = Arc::new(RunContext {
         throttle: bwlimit.map(Throttle::new),
+        volumes,
+        tops,
         ..RunContext::new(path, writer.handle(), metrics, roots, algorithm)
     });
     let engine = start_engine(&context, &writer, controls)?;
@@ -154,12 +159,13 @@ fn collect(
 fn open_roots(
     catalog: &Exclusive,
     place: &Path,
+    volumes: &VolumeTable,
     notify: &mut dyn FnMut(Notice),
 ) -> Result<OpenRoots, ScanError> {
     let is_near = |root: &RootRow| root.path.starts_with(place) || place.starts_with(&root.path);
     let roots = catalog.roots()?.into_iter().filter(is_near);
     let tell = |path, reason| notify(Notice::AuditOffline(path, reason));
-    Ok(open_online(roots, tell))
+    Ok(open_online(roots, volumes, tell))
 }
 
 /// Feeds the pool, and passes on what comes back.

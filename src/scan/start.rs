@@ -13,7 +13,7 @@ use super::plan::{Plan, open_roots};
 use super::worker::Worker;
 use crate::catalog::{Exclusive, Writer};
 use crate::model::{Mode, ScanId};
-use crate::platform::{lower_priority, most_open_files};
+use crate::platform::{VolumeTable, lower_priority, most_open_files};
 
 /// File descriptors kept for SQLite, folders, logs and the like.
 const RESERVED_FILES: u64 = 64;
@@ -35,7 +35,8 @@ pub(crate) fn start(
     if plan.options.nice {
         be_nice();
     }
-    let roots = open_roots(&mut catalog, plan, notify)?;
+    let volumes = VolumeTable::new();
+    let roots = open_roots(&mut catalog, plan, &volumes, notify)?;
     let path = catalog.path().to_owned();
     let algorithm = catalog.reader()?.algorithm()?;
     let first_scan = match plan.options.mode {
@@ -52,6 +53,7 @@ pub(crate) fn start(
         files_at_once: files_at_once(controls.limits.most_workers()),
         listing: Some(ListingContext::new(options, plan.allow_empty, &path)?),
         first_scan,
+        volumes,
         ..RunContext::new(path, writer.handle(), &controls.metrics, roots, algorithm)
     });
     let engine = start_engine(&shared, &writer, controls)?;

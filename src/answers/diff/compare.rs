@@ -50,7 +50,7 @@ impl Comparison {
     pub(crate) fn new(places: PlaceDiff, assume_separate: bool) -> Result<Self, CatalogError> {
         Ok(Self {
             looker: Looker {
-                checker: Checker::new(places.catalog().roots()?),
+                checker: Checker::of(places.catalog())?,
                 assume_separate,
                 inside: HashSet::new(),
             },

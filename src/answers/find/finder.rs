@@ -110,7 +110,7 @@ impl Finder {
             }
         }
         Ok(Self {
-            checker: Checker::new(catalog.roots()?),
+            checker: Checker::of(&catalog)?,
             lookup: Lookup::build(catalog, &sizes, &digests)?,
             algorithm,
             counts,

@@ -8,7 +8,7 @@ use rusqlite::params;
 
 use crate::catalog::store::{CatalogError, ReadOnly, rows, sql, unsigned};
 use crate::catalog::write::Signature;
-use crate::model::{FileState, FolderId, RootId, ScanId};
+use crate::model::{FileState, FolderId, RootId, ScanId, VolumeId};
 
 /// Sorts behind every name: none is as long.
 const LAST_NAME: [u8; 4096] = [0xff; 4096];
@@ -22,6 +22,8 @@ pub struct KnownFile<'r> {
     pub state: FileState,
     /// Whether the state was too young to trust.
     pub racy: bool,
+    /// Whether another file may be in its place, on another volume.
+    pub is_replaced: bool,
     /// Whether it is marked as deleted.
     pub removed: bool,
     /// Whether the name is a symbolic link.
@@ -52,6 +54,8 @@ pub struct KnownFolder {
     pub signature: Option<Signature>,
     /// Whether it has live subfolders of its own.
     pub has_subfolders: bool,
+    /// The volume it was on when it was listed.
+    pub volume: Option<VolumeId>,
 }
 
 /// A folder's own row.
@@ -66,6 +70,8 @@ pub struct FolderRow {
     pub visited_in: Option<ScanId>,
     /// The signature of its files, where it has one.
     pub signature: Option<Signature>,
+    /// The volume it was on when it was listed.
+    pub volume: Option<VolumeId>,
 }
 
 impl ReadOnly {
@@ -94,7 +100,8 @@ impl ReadOnly {
         let after = range.after.map_or(&[][..], OsStr::as_bytes);
         let until = range.until.map_or(&LAST_NAME[..], OsStr::as_bytes);
         let mut statement = self.connection.prepare_cached(
-            "SELECT name, size, mtime_ns, ctime_ns, ino, racy, removed_in IS NOT NULL, link
+            "SELECT name, size, mtime_ns, ctime_ns, ino, racy, removed_in IS NOT NULL, link,
+                    racy AND digest IS NULL AND probe IS NULL
                FROM files WHERE folder = ?1 AND name > ?2 AND name <= ?3 ORDER BY name",
         )?;
         let mut rows = statement.query(params![folder, after, until])?;
@@ -105,6 +112,7 @@ impl ReadOnly {
                 racy: row.get(5)?,
                 removed: row.get(6)?,
                 is_link: row.get(7)?,
+                is_replaced: row.get(8)?,
             });
         }
         Ok(())
@@ -144,7 +152,8 @@ impl ReadOnly {
     pub fn subfolders_of(&self, folder: FolderId) -> Result<Vec<KnownFolder>, CatalogError> {
         let subfolders = "SELECT id, name, removed_in IS NOT NULL, mount_point, signature,
                     EXISTS (SELECT 1 FROM folders AS below
-                             WHERE below.parent = folders.id AND below.removed_in IS NULL)
+                             WHERE below.parent = folders.id AND below.removed_in IS NULL),
+                    volume
                FROM folders WHERE parent = ?1 ORDER BY name";
         Ok(sql::all(&self.connection, subfolders, [folder], |row| {
             Ok(KnownFolder {
@@ -154,6 +163,7 @@ impl ReadOnly {
                 mount_point: row.get(3)?,
                 signature: Signature::in_row(row, 4)?,
                 has_subfolders: row.get(5)?,
+                volume: row.get(6)?,
             })
         })?)
     }
@@ -212,7 +222,7 @@ impl ReadOnly {
         Ok(self
             .connection
             .prepare_cached(
-                "SELECT mtime_ns, ctime_ns, mount_point, visited_in, signature
+                "SELECT mtime_ns, ctime_ns, mount_point, visited_in, signature, volume
                    FROM folders WHERE id = ?1",
             )?
             .query_row([folder], |row| {
@@ -222,6 +232,7 @@ impl ReadOnly {
                     mount_point: row.get(2)?,
                     visited_in: row.get(3)?,
                     signature: Signature::in_row(row, 4)?,
+                    volume: row.get(5)?,
                 })
             })?)
     }

@@ -12,6 +12,7 @@ mod scans;
 mod settle;
 mod stage_progress;
 mod summary;
+mod volumes;
 mod work;
 
 pub use audits::{
@@ -21,7 +22,8 @@ pub use candidates::{Candidates, HashClass, Selection};
 pub use faults::{FaultCause, FaultEntry};
 pub use known::{FolderRow, KnownFile, KnownFolder, NameRange};
 pub use placement::Placement;
-pub use roots::{RootRow, VolumeRow};
+pub use roots::RootRow;
 pub use scans::{NewScan, ScanRow};
 pub use stage_progress::{ProgressUnit, StageProgress, Wanted};
+pub use volumes::{VolumeRow, VolumeTop};
 pub use work::WorkCopy;

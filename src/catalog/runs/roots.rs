@@ -1,26 +1,16 @@
-//! Roots and volumes: reading, moving and forgetting them.
+//! Roots: reading, moving and forgetting them.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, Row, params};
 
+use super::volumes::{VolumeRow, volume_row};
 use crate::catalog::store::{
     CatalogError, Exclusive, ReadOnly, blob, path_blob, rows, sql, unsigned,
 };
 use crate::catalog::write::forget_summary;
-use crate::model::{FolderId, RootId, Timestamp, VolumeId};
-
-/// A filesystem, as the platform layer identified it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct VolumeRow {
-    /// Stable name, for instance `uuid:…`.
-    pub identity: String,
-    /// Type of the filesystem.
-    pub fstype: String,
-    /// Whether inode numbers identify files on it.
-    pub stable_inodes: bool,
-}
+use crate::model::{FolderId, RootId, VolumeId};
 
 /// A root as the catalog knows it.
 #[derive(Debug, Clone)]
@@ -67,29 +57,10 @@ fn root_row(row: &Row<'_>) -> rusqlite::Result<RootRow> {
     })
 }
 
-/// The columns from `first` on as a volume.
-fn volume_row(row: &Row<'_>, first: usize) -> rusqlite::Result<VolumeRow> {
-    Ok(VolumeRow {
-        identity: row.get(first)?,
-        fstype: row.get(first + 1)?,
-        stable_inodes: row.get(first + 2)?,
-    })
-}
-
 impl ReadOnly {
     /// All roots, by path.
     pub fn roots(&self) -> Result<Vec<RootRow>, CatalogError> {
         Ok(sql::all(&self.connection, ROOT_SQL, [], root_row)?)
-    }
-
-    /// The volumes of roots and folders, and when each was last seen.
-    pub fn volumes(&self) -> Result<Vec<(VolumeRow, Timestamp)>, CatalogError> {
-        let volumes = "SELECT identity, fstype, stable_inodes, last_seen FROM volumes
-              WHERE id IN (SELECT volume FROM roots UNION SELECT volume FROM folders)
-              ORDER BY identity";
-        Ok(sql::all(&self.connection, volumes, [], |row| {
-            Ok((volume_row(row, 0)?, row.get(3)?))
-        })?)
     }
 
     /// The catalogued folder at an absolute path, live or marked as deleted.
@@ -107,11 +78,6 @@ impl Exclusive {
     /// All roots, by path.
     pub fn roots(&self) -> Result<Vec<RootRow>, CatalogError> {
         Ok(sql::all(&self.connection, ROOT_SQL, [], root_row)?)
-    }
-
-    /// Registers a volume, or refreshes when it was last seen.
-    pub fn register_volume(&self, volume: &VolumeRow) -> Result<VolumeId, CatalogError> {
-        Ok(upsert_volume(&self.connection, volume)?)
     }
 
     /// Removes a root and all its rows; returns the number of file rows.
@@ -169,44 +135,11 @@ impl Exclusive {
             .ok_or_else(|| CatalogError::NoSuchRoot(path.to_owned()))
     }
 
-    /// Stores the volume that a root is on now. Identities without a UUID change
-    /// with every boot; all folders of the root follow, or two names of one file,
-    /// seen in different boots, would count as two copies.
-    pub fn rehome(&mut self, root: RootId, volume: VolumeId) -> Result<(), CatalogError> {
-        let transaction = self.connection.transaction()?;
-        for statement in [
-            "UPDATE folders SET volume = ?2
-              WHERE root = ?1 AND volume = (SELECT volume FROM roots WHERE id = ?1)
-                AND volume <> ?2",
-            "UPDATE roots SET volume = ?2 WHERE id = ?1 AND volume <> ?2",
-        ] {
-            transaction.execute(statement, params![root, volume])?;
-        }
-        transaction.commit()?;
-        Ok(())
-    }
-
     /// Stores whether a root's scans follow links.
     pub fn set_follow(&self, root: RootId, follow: bool) -> Result<(), CatalogError> {
         let set = "UPDATE roots SET follow = ?2 WHERE id = ?1";
         Ok(sql::run(&self.connection, set, params![root, follow]).map(drop)?)
     }
-}
-
-/// Inserts a volume or refreshes the moment it was last seen.
-pub(crate) fn upsert_volume(
-    connection: &Connection,
-    volume: &VolumeRow,
-) -> rusqlite::Result<VolumeId> {
-    let upsert = "INSERT INTO volumes (identity, fstype, stable_inodes, last_seen)
-         VALUES (?1, ?2, ?3, ?4)
-         ON CONFLICT (identity) DO UPDATE SET
-             fstype = excluded.fstype, stable_inodes = excluded.stable_inodes,
-             last_seen = excluded.last_seen
-         RETURNING id";
-    let (identity, fstype) = (&volume.identity, &volume.fstype);
-    let values = params![identity, fstype, volume.stable_inodes, Timestamp::now()];
-    sql::value(connection, upsert, values)
 }
 
 /// The folder at `below`, if it and all folders above it are catalogued.

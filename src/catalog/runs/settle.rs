@@ -4,13 +4,12 @@
 use rusqlite::Connection;
 
 use super::audits::corrupted;
-use super::roots::{VolumeRow, upsert_volume};
 use super::scans::set_totals;
 use super::summary;
 use crate::catalog::store::terms::{self, FORGET_DIGEST, UNREAD, UNRESOLVED, several_copies};
 use crate::catalog::store::{CatalogError, Exclusive, sql};
 use crate::catalog::write::{WriterHandle, hash_states, set_state, subtree, unsettle};
-use crate::model::{Algorithm, FolderId, RootId, ScanId, ScanState, Stage, Summary, VolumeId};
+use crate::model::{Algorithm, FolderId, RootId, ScanId, ScanState, Stage, Summary};
 
 impl Exclusive {
     /// Makes `algorithm` the catalog's; returns how many digests became stale.
@@ -58,11 +57,6 @@ impl WriterHandle {
         stage: Stage,
     ) -> Result<(), CatalogError> {
         self.run(move |transaction| Ok(set_state(transaction, scan, state, stage)?))
-    }
-
-    /// Registers a volume met during a scan.
-    pub fn register_volume(&self, volume: VolumeRow) -> Result<VolumeId, CatalogError> {
-        self.run(move |transaction| Ok(upsert_volume(transaction, &volume)?))
     }
 
     /// Reopens settled files in roots that are not `online` if a new file has joined

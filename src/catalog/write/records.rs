@@ -92,6 +92,8 @@ pub struct FolderListing {
     pub files: PartListing,
     /// Its volume.
     pub volume: VolumeId,
+    /// Whether nothing that was learned of its files holds on that volume.
+    pub is_elsewhere: bool,
     /// Whether another filesystem is mounted on it.
     pub mount_point: bool,
     /// Whether a symbolic link leads to it, or to a folder above it.

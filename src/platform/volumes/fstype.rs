@@ -48,6 +48,13 @@ impl FsType {
         STORES_WITHOUT_DEVICE.contains(&self.name)
     }
 
+    /// Whether it is read from an image that never changes: the times and inodes of
+    /// its files are whatever the maker of the image chose, so that those of another
+    /// image may be the same.
+    pub(crate) fn is_image(&self) -> bool {
+        IMAGES.contains(&self.name)
+    }
+
     fn find(wanted: impl Fn(&&Row) -> bool) -> Self {
         let (_, name, nature) = TABLE.iter().find(wanted).unwrap_or(&UNKNOWN);
         Self {
@@ -66,6 +73,9 @@ const FOLDER_TIMES: &[&str] = &[
 
 /// Filesystems that span several disks, or need none.
 const STORES_WITHOUT_DEVICE: &[&str] = &["btrfs", "zfs", "bcachefs", "tmpfs", "ramfs", "ubifs"];
+
+/// Filesystems that only exist as images made in one go.
+const IMAGES: &[&str] = &["squashfs", "erofs", "iso9660", "udf", "cramfs", "romfs"];
 
 type Row = (u32, &'static str, Nature);
 
@@ -92,6 +102,8 @@ const TABLE: &[Row] = {
         (0xE0F5_E1E2, "erofs", Local),
         (0x9660, "iso9660", Local),
         (0x1501_3346, "udf", Local),
+        (0x28CD_3D45, "cramfs", LocalUnstable),
+        (0x7275, "romfs", LocalUnstable),
         (0x5265_4973, "reiserfs", Local),
         (0x3153_464A, "jfs", Local),
         (0x3434, "nilfs2", Local),
@@ -193,6 +205,14 @@ mod tests {
         }
         assert!(!FsType::from_name("overlay").stores_without_device());
         assert!(!FsType::from_name("fuse").stores_without_device());
+    }
+
+    #[test]
+    fn every_type_of_image_is_in_the_table() {
+        for name in IMAGES {
+            assert!(FsType::from_name(name).is_image(), "{name}");
+        }
+        assert!(!FsType::from_name("ext4").is_image());
     }
 
     #[test]

@@ -9,11 +9,25 @@ use rustix::fd::BorrowedFd;
 use super::fstype::FsType;
 use crate::model;
 
-/// The identity of the filesystem that `fd` is on, by what is known of it.
-pub(crate) fn identity(fd: BorrowedFd<'_>, dev: u64) -> String {
-    match system::uuid(fd, dev) {
+/// The identity of the filesystem that `fd` is on, by what is known of it. An
+/// image is itself only while it stays mounted: another one may have its uuid.
+pub(crate) fn identity(fd: BorrowedFd<'_>, dev: u64, fstype: FsType) -> String {
+    let name = match system::uuid(fd, dev) {
         Some(uuid) => format!("uuid:{uuid}"),
         None => format!("dev:{}", device_until_reboot(dev)),
+    };
+    match fstype.is_image() {
+        true => format!("{name}/mount:{}", mount_until_unmounted(fd)),
+        false => name,
+    }
+}
+
+/// A name of the mount that `fd` is on, which no other mount ever gets. Where the
+/// system has none, it holds for this process, so that nothing is taken for known.
+fn mount_until_unmounted(fd: BorrowedFd<'_>) -> String {
+    match system::mount(fd) {
+        Some(mount) => format!("{mount}@{}", boot_id()),
+        None => format!("unknown@{}", process_id()),
     }
 }
 
@@ -41,15 +55,21 @@ fn boot_id() -> &'static str {
         let kernels = std::fs::read_to_string(Path::new("/proc/sys/kernel/random/boot_id"));
         match kernels.as_deref().map(str::trim) {
             Ok(id) if !id.is_empty() => id.to_owned(),
-            _ => format!("process-{}-{}", std::process::id(), model::now_ns()),
+            _ => process_id().to_owned(),
         }
     })
+}
+
+/// Differs in every process.
+fn process_id() -> &'static str {
+    static PROCESS_ID: OnceLock<String> = OnceLock::new();
+    PROCESS_ID.get_or_init(|| format!("process-{}-{}", std::process::id(), model::now_ns()))
 }
 
 #[cfg(target_os = "linux")]
 mod system {
     use rustix::fd::BorrowedFd;
-    use rustix::fs::{StatFs, major, minor};
+    use rustix::fs::{AtFlags, StatFs, StatxFlags, major, minor};
     use rustix::ioctl::{self, Getter, Opcode, Updater, opcode};
     use std::os::unix::fs::MetadataExt;
 
@@ -68,6 +88,14 @@ mod system {
 
     pub(crate) fn device(dev: u64) -> String {
         format!("{}:{}", major(dev), minor(dev))
+    }
+
+    /// The id of a mount that is never used again, since Linux 6.8.
+    pub(crate) fn mount(fd: BorrowedFd<'_>) -> Option<u64> {
+        const MNT_ID_UNIQUE: StatxFlags = StatxFlags::from_bits_retain(0x4000);
+        let statx = rustix::fs::statx(fd, c"", AtFlags::EMPTY_PATH, MNT_ID_UNIQUE).ok()?;
+        let answered = StatxFlags::from_bits_retain(statx.stx_mask);
+        answered.contains(MNT_ID_UNIQUE).then_some(statx.stx_mnt_id)
     }
 
     /// The uuid, and on btrfs the subvolume, whose inode numbers are its own.
@@ -231,6 +259,10 @@ mod system {
 
     pub(crate) fn device(dev: u64) -> String {
         dev.to_string()
+    }
+
+    pub(crate) fn mount(_fd: BorrowedFd<'_>) -> Option<u64> {
+        None
     }
 
     pub(crate) fn uuid(_fd: BorrowedFd<'_>, _dev: u64) -> Option<String> {

@@ -12,7 +12,8 @@ use rustix::fd::{AsFd, BorrowedFd};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Volume {
     /// `uuid:…`, the same whenever and wherever the volume is mounted, or
-    /// `dev:…@…`, which is valid until the next boot.
+    /// `dev:…@…`, which is valid until the next boot; of an image with `/mount:…@…`,
+    /// valid until it is unmounted.
     pub identity: String,
     /// Name of the filesystem's type, `unknown` where it is not known.
     pub fstype: &'static str,
@@ -41,7 +42,7 @@ impl Volume {
         let fstype = identity::fstype(fd)?;
         let nature = fstype.nature;
         Ok(Self {
-            identity: identity::identity(fd, dev),
+            identity: identity::identity(fd, dev, fstype),
             fstype: fstype.name,
             stable_inodes: matches!(nature, Nature::Local | Nature::Network),
             pseudo: nature == Nature::Pseudo,

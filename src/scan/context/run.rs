@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::listing::ListingContext;
-use crate::access::{OpenRoots, volume_row};
+use crate::access::{OpenRoots, VolumeTops, volume_row};
 use crate::catalog::{CatalogError, NO_SCAN, WriterHandle};
 use crate::model::{Algorithm, IoMode, ScanId, VolumeId, now_ns};
 use crate::platform::{Dir, Stat, Volume, VolumeTable};
@@ -42,6 +42,9 @@ pub(crate) struct RunContext {
     pub(crate) first_scan: Option<FirstScan>,
     /// Volumes met so far.
     pub(crate) volumes: VolumeTable,
+    /// Whether what is read is on the volumes that were scanned; of interest where
+    /// nothing is listed.
+    pub(crate) tops: VolumeTops,
     /// Their rows, by device.
     pub(crate) volume_rows: Mutex<HashMap<u64, VolumeId>>,
     /// The next number for a comparison.
@@ -71,6 +74,7 @@ impl RunContext {
             listing: None,
             first_scan: None,
             volumes: VolumeTable::new(),
+            tops: VolumeTops::default(),
             volume_rows: Mutex::default(),
             next_comparison: AtomicI64::new(now_ns()),
         }

@@ -298,6 +298,8 @@ pub(crate) struct FromParent {
     pub signature: Option<Signature>,
     /// Whether the catalog knows live subfolders of it.
     pub has_subfolders: bool,
+    /// The volume that the catalog holds of it.
+    pub volume: Option<VolumeId>,
     /// Whether it was reached through a symbolic link.
     pub is_link: bool,
     /// Whether the parent was, or a folder above it.

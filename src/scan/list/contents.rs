@@ -9,10 +9,10 @@ use super::entries::{Examiner, Found, FoundFile};
 use super::folder::Folder;
 use super::subfolders::Subfolders;
 use super::visit::{Stop, Visit, fault};
-use crate::access::is_racy;
+use crate::access::{is_racy, volume_row};
 use crate::catalog::{
-    CatalogError, FolderListing, KnownFolder, NameRange, NewFolder, PartListing, Record, Signature,
-    Signer, WorkCopy,
+    CatalogError, FolderListing, KnownFile, KnownFolder, NameRange, NewFolder, PartListing, Record,
+    Signature, Signer, WorkCopy,
 };
 use crate::model::{
     FileState, FolderId, Probe, ScanCounters, Step, VolumeId, is_too_young, now_ns,
@@ -42,6 +42,9 @@ pub(super) struct Contents<'v, 'a, 'c> {
     began: i64,
     /// Whether an interrupted scan listed the folder before.
     is_repeat: bool,
+    /// Whether nothing that was learned of its files holds, since they are on
+    /// another volume now.
+    is_elsewhere: bool,
     /// The folders found in all parts, and what all parts add up to.
     folders: Vec<(OsString, bool)>,
     unsure_folders: Vec<OsString>,
@@ -59,7 +62,9 @@ impl<'v, 'a, 'c> Contents<'v, 'a, 'c> {
         let (volume, volume_id) = run
             .volume(&folder.dir, &folder.stat)?
             .map_err(fault(Step::OpenFolder))?;
+        let is_elsewhere = is_elsewhere(visit, &folder, (&volume, volume_id))?;
         Ok(Self {
+            is_elsewhere,
             most_open: most_open(visit, &folder, &volume),
             volume: volume_id,
             stable_dev: volume.stable_inodes.then_some(folder.stat.dev),
@@ -120,7 +125,8 @@ impl<'v, 'a, 'c> Contents<'v, 'a, 'c> {
             None => sign(&found, self.stable_dev, self.began),
             Some(_) => None,
         };
-        let is_unchanged = signature.is_some() && signature == self.folder.known.signature;
+        let is_unchanged =
+            signature.is_some() && signature == self.folder.known.signature && !self.is_elsewhere;
         let files = match is_unchanged {
             true => self.unchanged(found),
             false => {
@@ -209,7 +215,13 @@ impl Contents<'_, '_, '_> {
         let mut comparison = Comparison::new(files, unsure, self.stable_dev, ignore_ctime);
         if !self.folder.known.is_new {
             let catalog = self.visit.context.opener.catalog();
-            catalog.files_of(self.visit.item.folder, range, |row| comparison.row(row))?;
+            catalog.files_of(self.visit.item.folder, range, |row| {
+                let is_replaced = row.is_replaced || self.is_elsewhere;
+                comparison.row(&KnownFile {
+                    is_replaced,
+                    ..*row
+                });
+            })?;
         }
         Ok(comparison.finish())
     }
@@ -343,6 +355,7 @@ impl Contents<'_, '_, '_> {
         Record::Listed(Box::new(FolderListing {
             files,
             volume: self.volume,
+            is_elsewhere: self.is_elsewhere,
             mount_point: self.folder.is_mount_point(),
             is_linked: self.folder.known.is_linked,
             times: (!is_fresh).then_some((meta.mtime_ns, meta.ctime_ns)),
@@ -364,6 +377,22 @@ impl Contents<'_, '_, '_> {
 fn in_order(entries: &mut Vec<RawEntry>) {
     entries.sort_unstable_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
     entries.dedup_by(|later, kept| later.name == kept.name);
+}
+
+/// Whether the folder is on a volume on which nothing holds that was learned of its
+/// files.
+fn is_elsewhere(
+    visit: &Visit<'_, '_>,
+    folder: &Folder,
+    (volume, id): (&Volume, VolumeId),
+) -> Result<bool, CatalogError> {
+    match folder.known.volume.filter(|before| *before != id) {
+        None => Ok(false),
+        Some(before) => {
+            let before = visit.context.opener.catalog().volume(before)?;
+            Ok(!before.holds_on(&volume_row(volume)))
+        }
+    }
 }
 
 /// How many files are opened at first sight: none, unless most are read anyway.

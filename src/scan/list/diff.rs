@@ -86,7 +86,10 @@ impl<'a> Comparison<'a> {
             // Some FUSE filesystems know nothing of blocks.
             meta.allocated = meta.size;
         }
-        let change = row.map(|row| Change::between(&row.state, &meta, ino));
+        let change = row.map(|row| match row.is_replaced {
+            true => Change::Content,
+            false => Change::between(&row.state, &meta, ino),
+        });
         let is_trusted = row.is_some_and(|row| !row.racy);
         let is_removed = row.is_some_and(|row| row.removed);
         let keeps_digest = is_trusted
@@ -215,6 +218,7 @@ mod tests {
                 ino: Some(ino),
             },
             racy: false,
+            is_replaced: false,
             removed: false,
             is_link: false,
         }
@@ -292,6 +296,15 @@ mod tests {
         let diff = diff(&[("a", stat(1, 2, 3, 4))], &[known], false);
         assert!(!diff.changes[0].keeps_digest);
         assert_eq!(diff.counts.changed, 0);
+    }
+
+    #[test]
+    fn a_file_on_another_volume_is_a_change_though_nothing_moved() {
+        let mut known = row("a", 1, 2, 3, 4);
+        known.is_replaced = true;
+        let diff = diff(&[("a", stat(1, 2, 3, 4))], &[known], true);
+        assert!(!diff.changes[0].keeps_digest);
+        assert_eq!((diff.counts.changed, diff.unchanged), (1, 0));
     }
 
     #[test]

@@ -53,6 +53,8 @@ pub(super) struct KnownOfFolder {
     pub(super) signature: Option<Signature>,
     /// Whether the catalog may hold live subfolders of it.
     pub(super) has_subfolders: bool,
+    /// The volume that the catalog holds of it.
+    pub(super) volume: Option<VolumeId>,
     pub(super) ignores: IgnoreChain,
 }
 
@@ -85,6 +87,7 @@ impl Folder {
                     is_new: false,
                     signature: row.signature,
                     has_subfolders: true,
+                    volume: row.volume,
                     ignores: outer_ignores(visit.listing, &root.dir, &below, root.links),
                 }
             }
@@ -112,6 +115,7 @@ impl KnownOfFolder {
             signature: parent.signature,
             // What an earlier attempt sent may have changed what the parent told.
             has_subfolders: parent.has_subfolders || item.is_repeated,
+            volume: parent.volume,
             ignores: parent.ignores.clone(),
         }
     }
@@ -191,6 +195,7 @@ impl Folder {
                 was_mount_point: folder.was_mount_point,
                 signature: folder.signature,
                 has_subfolders: folder.has_subfolders,
+                volume: folder.volume,
                 is_link: folder.is_link,
                 is_below_link: self.known.is_linked,
                 ignores: self.known.ignores.clone(),

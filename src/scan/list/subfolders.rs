@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 
 use crate::catalog::{KnownFolder, Signature};
-use crate::model::FolderId;
+use crate::model::{FolderId, VolumeId};
 
 /// A subfolder in scope.
 #[derive(Debug)]
@@ -20,6 +20,8 @@ pub(crate) struct Subfolder {
     pub(crate) signature: Option<Signature>,
     /// Whether the catalog knows live subfolders of it.
     pub(crate) has_subfolders: bool,
+    /// The volume that the catalog holds of it.
+    pub(crate) volume: Option<VolumeId>,
 }
 
 /// All subfolders of a folder, and those that are gone.
@@ -57,6 +59,7 @@ impl Subfolders {
                 returned: row.as_ref().is_some_and(|row| row.removed),
                 was_mount_point: row.as_ref().is_some_and(|row| row.mount_point),
                 has_subfolders: row.as_ref().is_some_and(|row| row.has_subfolders),
+                volume: row.as_ref().and_then(|row| row.volume),
                 signature: row.and_then(|row| row.signature),
             });
         }
@@ -109,6 +112,7 @@ mod tests {
             mount_point: false,
             signature: None,
             has_subfolders: false,
+            volume: None,
         }
     }
 

@@ -11,7 +11,7 @@ pub(crate) use roots::open_roots;
 
 use std::path::{Path, PathBuf};
 
-use crate::access::{join, online_state, volume_row};
+use crate::access::{join, meet_volumes, online_state, volume_row};
 use crate::catalog::{CatalogError, Exclusive, FaultEntry, NewScan, Placement, RootRow, ScanRow};
 use crate::model::{
     Algorithm, FaultId, FolderId, Mode, RootId, ScanId, ScanOptions, Stage, Timestamp, VolumeId,
@@ -58,8 +58,8 @@ impl Plan {
     ) -> Result<Self, ScanError> {
         check_globs(&request.options)?;
         catalog.mark_orphans()?;
-        let volumes = VolumeTable::new();
         let known = catalog.roots()?;
+        let volumes = meet_volumes(&known);
         let mut refused = Refused::default();
         let mut paths = Vec::new();
         for path in &request.paths {
@@ -100,8 +100,8 @@ impl Plan {
             .and_then(|scan| scan.options.clone())
             .unwrap_or_default();
         let request = Request::again(options);
-        let volumes = VolumeTable::new();
         let known = catalog.roots()?;
+        let volumes = meet_volumes(&known);
         let mut roots = Vec::new();
         let mut refused = Refused::default();
         for scan in scans {
@@ -305,7 +305,6 @@ fn plan_root(
         Notice::of_whole_paths(globs, root).for_each(&mut *notify);
     }
     if placement.subpath.as_os_str().is_empty() {
-        catalog.rehome(placement.root, volume)?;
         catalog.set_follow(placement.root, options.listing.follow_links)?;
     }
     let unfinished = catalog

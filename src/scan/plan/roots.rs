@@ -1,11 +1,14 @@
 //! Opening the roots that a run reads: those it lists, and those that hold what
 //! their files are compared with.
 
+use std::io;
+use std::sync::Arc;
+
 use super::Plan;
 use crate::access::{OpenRoot, OpenRoots, online_state, volume_row};
 use crate::catalog::{Exclusive, RootRow};
 use crate::model::RootId;
-use crate::platform::{Dir, VolumeTable};
+use crate::platform::{Dir, Volume, VolumeTable};
 use crate::scan::error::ScanError;
 use crate::scan::observe::Notice;
 
@@ -14,21 +17,17 @@ use crate::scan::observe::Notice;
 pub(crate) fn open_roots(
     catalog: &mut Exclusive,
     plan: &Plan,
+    volumes: &VolumeTable,
     notify: &mut dyn FnMut(Notice),
 ) -> Result<OpenRoots, ScanError> {
-    let volumes = VolumeTable::new();
     let mut open = OpenRoots::new();
     for root in catalog.roots()? {
         let is_planned = plan.roots.iter().any(|planned| planned.root == root.id);
-        if is_planned {
-            let dir = Dir::open_root(&root.path).map_err(|error| ScanError::Offline {
-                path: root.path.clone(),
-                reason: error.to_string(),
-            })?;
-            open.insert(root.id, open_root(dir, &root, plan)?);
-            continue;
-        }
-        match online_state(&root, &volumes) {
+        let state = match is_planned {
+            true => Ok(reopen(&root, volumes)?),
+            false => online_state(&root, volumes),
+        };
+        match state {
             Ok((dir, volume)) => {
                 let volume = catalog.register_volume(&volume_row(&volume))?;
                 catalog.rehome(root.id, volume)?;
@@ -39,6 +38,19 @@ pub(crate) fn open_roots(
         }
     }
     Ok(open)
+}
+
+/// Opens a root that was examined before.
+fn reopen(root: &RootRow, volumes: &VolumeTable) -> Result<(Dir, Arc<Volume>), ScanError> {
+    let open = || {
+        let dir = Dir::open_root(&root.path)?;
+        let volume = volumes.of(&dir, dir.stat()?.dev)?;
+        Ok((dir, volume))
+    };
+    open().map_err(|error: io::Error| ScanError::Offline {
+        path: root.path.clone(),
+        reason: error.to_string(),
+    })
 }
 
 fn open_root(dir: Dir, root: &RootRow, plan: &Plan) -> Result<OpenRoot, ScanError> {

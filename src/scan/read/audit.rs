@@ -39,6 +39,9 @@ fn audit_copy(item: &mut ItemContext<'_>, copy: &WorkCopy, expected: Expected, b
     let again = || Item::audit([(expected, copy.clone())]);
     let mut racy = false;
     let verdict = match item.open(copy, again) {
+        Opening::Opened(file, path) if !item.run.tops.holds(&path, file.opened_as().dev) => {
+            Ok(AuditVerdict::Changed)
+        }
         Opening::Opened(file, _) => {
             file.forget_cached();
             racy = is_racy(&copy.state, now_ns());

@@ -12,3 +12,4 @@ mod properties;
 mod rescan;
 mod resume;
 mod sparse;
+mod volumes;

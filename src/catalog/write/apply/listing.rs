@@ -1,6 +1,6 @@
 //! Rows of a folder that was listed: its files, its subfolders and itself.
 
-use rusqlite::params;
+use rusqlite::{Connection, params};
 
 use super::statements::Statements;
 use super::{Applier, subtree};
@@ -16,10 +16,22 @@ const NOTE_ABSENCE: &str = "
     SELECT folder, name, removed_in, ?3 FROM files
      WHERE folder = ?1 AND name = ?2 AND removed_in < ?3";
 
+/// Forgets what the catalog holds of the files of a folder outside their rows.
+fn forget_beside_rows(connection: &Connection, folder: FolderId) -> rusqlite::Result<()> {
+    for table in ["hash_states", "audits", "corrupted"] {
+        let forget = format!("DELETE FROM {table} WHERE folder = ?1");
+        sql::run(connection, &forget, [folder])?;
+    }
+    Ok(())
+}
+
 impl Applier<'_> {
     pub(crate) fn apply_listing(&mut self, listing: &FolderListing) -> rusqlite::Result<()> {
         let PartListing { scan, folder, .. } = listing.files;
         self.mark_listed(listing)?;
+        if listing.is_elsewhere {
+            forget_beside_rows(self.transaction, folder)?;
+        }
         self.apply_part(&listing.files)?;
         self.insert_folders(listing)?;
         for gone in &listing.vanished_folders {

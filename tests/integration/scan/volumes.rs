@@ -1,0 +1,146 @@
+//! Which filesystem a file is on: images and disks that take each other's place,
+//! and views of one filesystem over another.
+
+use crate::env::run::Run;
+use crate::env::{TestEnv, skip};
+
+/// What a script exits with where a tool or a filesystem is missing.
+const UNAVAILABLE: i32 = 77;
+
+/// Runs a script with mounts; `None` where this machine cannot.
+fn run(env: &TestEnv, script: &str) -> Option<Run> {
+    let run = env.run_with_mounts(script)?;
+    (run.exit != Some(UNAVAILABLE)).then_some(run)
+}
+
+/// What a script printed between the line `== NAME` and the next such line.
+fn part(run: &Run, name: &str) -> String {
+    let (out, head) = (run.out(), format!("== {name}\n"));
+    let rest = out.split_once(&head).map(|(_, rest)| rest);
+    let part = rest.and_then(|rest| rest.split("== ").next());
+    part.unwrap_or_else(|| panic!("no part {name}: {}", run.describe()))
+        .to_owned()
+}
+
+/// Two images whose files have equal names, sizes, times and inodes, but other
+/// contents: all of `one` is in `b`, nothing of `two` is.
+fn images() -> TestEnv {
+    let env = TestEnv::new();
+    env.file("one/x", "first").file("one/y", "first");
+    env.file("two/x", "other").file("two/y", "thing");
+    env.file("b/x", "first").folder("img");
+    env.settle_clock();
+    env
+}
+
+/// The answers after one image has taken the place of another.
+const SWAP: &str = "
+    $MAKE_IMAGES 2>&1 >/dev/null || exit 77
+    mount -o loop,ro 1.img img || exit 77
+    $DUPESCAN scan img b
+    echo == before; $DUPESCAN diff img b
+    echo == again; $DUPESCAN scan img
+    umount img; mount -o loop,ro 2.img img
+    echo == diff; $DUPESCAN diff img b && exit 9
+    echo == find; $DUPESCAN find b/x --elsewhere && exit 9
+    echo == check; $DUPESCAN report --check
+    echo == audit; $DUPESCAN audit || echo exit $?
+    echo == rescan; $DUPESCAN scan img
+    echo == report; $DUPESCAN report
+    echo == audit again; $DUPESCAN audit";
+
+fn check_swapped_image(make: &str) {
+    let env = images();
+    let Some(run) = run(&env, &SWAP.replace("$MAKE_IMAGES", make)) else {
+        skip!("cannot make or mount such images");
+    };
+    let run = run.ok();
+    let says = |name, sentence: &str| {
+        assert!(
+            part(&run, name).contains(sentence),
+            "{name}: {sentence}{}",
+            run.describe()
+        );
+    };
+    says("before", "safe to wipe A");
+    says("again", "2 of 2 files unchanged");
+    says("diff", "2 files: changed since the scan");
+    says("find", "2 files could be copies (2 changed since the scan)");
+    says("check", "no duplicates found");
+    says("audit", "2 files changed since the scan");
+    says("rescan", "2 changed");
+    says("report", "no duplicates found");
+    for name in ["diff", "find", "audit", "audit again"] {
+        let text = part(&run, name);
+        assert!(!text.contains("safe to wipe A:"), "{text}");
+        assert!(!text.contains("corrupted:"), "{text}");
+    }
+    assert!(
+        !part(&run, "rescan").contains("unchanged"),
+        "{}",
+        run.describe()
+    );
+}
+
+#[test]
+fn a_squashfs_image_in_the_place_of_another_is_read_again() {
+    let image = |from: &str, to: &str| {
+        format!("mksquashfs {from} {to} -all-time 0 -mkfs-time 0 -no-progress")
+    };
+    let make = format!(
+        "{{ {} && {}; }}",
+        image("one", "1.img"),
+        image("two", "2.img")
+    );
+    check_swapped_image(&make);
+}
+
+#[test]
+fn an_erofs_image_in_the_place_of_another_is_read_again() {
+    let uuid = "-U 00112233-4455-6677-8899-aabbccddeeff";
+    let image = |from: &str, to: &str| format!("mkfs.erofs -T 0 {uuid} {to} {from}");
+    let make = format!(
+        "{{ {} && {}; }}",
+        image("one", "1.img"),
+        image("two", "2.img")
+    );
+    check_swapped_image(&make);
+}
+
+#[test]
+fn an_image_below_a_root_is_read_again_and_two_mounts_of_one_are_one_copy() {
+    let env = images();
+    env.folder("tree/disk").folder("twice");
+    let script = "
+        mksquashfs one 1.img -all-time 0 -mkfs-time 0 -no-progress >/dev/null || exit 77
+        mksquashfs two 2.img -all-time 0 -mkfs-time 0 -no-progress >/dev/null
+        mount -o loop,ro 1.img tree/disk || exit 77
+        mount --bind tree/disk twice
+        $DUPESCAN scan tree b twice
+        echo == twice; $DUPESCAN diff twice b; $DUPESCAN diff tree/disk b
+        echo == same; $DUPESCAN report
+        echo == again; $DUPESCAN scan tree b twice
+        umount twice; umount tree/disk; mount -o loop,ro 2.img tree/disk
+        echo == diff; $DUPESCAN diff tree/disk b && exit 9
+        echo == audit; $DUPESCAN audit tree
+        echo == rescan; $DUPESCAN scan tree
+        echo == report; $DUPESCAN report tree --check";
+    let Some(run) = run(&env, script) else {
+        skip!("cannot make or mount such images");
+    };
+    let run = run.ok();
+    let says = |name, sentence: &str| {
+        assert!(
+            part(&run, name).contains(sentence),
+            "{name}: {sentence}{}",
+            run.describe()
+        );
+    };
+    assert_eq!(part(&run, "twice").matches("safe to wipe A:").count(), 2);
+    says("same", "1 duplicate group, 3 copies");
+    says("again", "5 of 5 files unchanged, 0 B read");
+    says("diff", "2 files: changed since the scan");
+    says("audit", "2 files changed since the scan");
+    says("rescan", "2 changed");
+    says("report", "no duplicates found");
+}
