@@ -1,38 +1,46 @@
 //! Which files are equal: files as rows of columns, and the numbers of their
-//! contents. Compact, since all files of the catalog are in memory.
+//! contents. Compact, since all files of the catalog are in memory: 25 bytes for
+//! a file, and what is worked out of one column before the next is needed.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, Hash, RandomState};
 use std::ops::Range;
 
 use rayon::slice::ParallelSliceMut;
 
 use super::facts::FileFact;
 use super::narrow;
+use super::sizes::Sizes;
+use crate::model::{CopyId, CopyNumbers};
 
 /// The content of every empty file.
 pub(crate) const EMPTY: u32 = 0;
 
 const SETTLED: u8 = 1;
-const HAS_PROBE: u8 = 2;
-const HAS_INODE: u8 = 4;
-const COUNTS: u8 = 8;
+const DIGESTED: u8 = 2;
+const COUNTS: u8 = 4;
 
 /// No row, no content.
 const NONE: u32 = u32::MAX;
 
+/// Rows are sorted in so many portions, so that the list of those being sorted
+/// takes next to no memory.
+const PORTIONS: u64 = 16;
+
 /// The files of a catalog, a column per property.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Rows {
-    sizes: Vec<u64>,
-    volumes: Vec<i64>,
-    inodes: Vec<u64>,
-    probes: Vec<i64>,
+    sizes: Sizes,
+    /// The number of the copy that each is a name of.
+    places: Vec<u64>,
+    /// Keys of digests. Two digests share a key as rarely as a disk lies, and
+    /// nobody can provoke it, since keys differ from run to run.
+    digests: Vec<u64>,
     flags: Vec<u8>,
-    /// Which of the digests is the row's, or [`NONE`].
-    slots: Vec<u32>,
-    /// All digests, one after the other.
-    digests: Vec<u8>,
-    digest_length: usize,
+    /// Probes, by row, for those that have one.
+    probes: Vec<(u32, i64)>,
+    numbers: CopyNumbers,
+    keys: RandomState,
     /// What the files occupy that occupy less than their size.
     sparse: Vec<(u32, u64)>,
 }
@@ -44,12 +52,12 @@ type Class = (u64, Option<i64>);
 /// [`EMPTY`]: those found in fewest folders come first.
 #[derive(Debug, Default)]
 pub(crate) struct Contents {
-    sizes: Vec<u64>,
+    sizes: Sizes,
     certain: Vec<bool>,
     /// The first content that is in more than one folder.
     first_shared: u32,
-    /// Names of each content among the files that count.
-    names: Vec<u32>,
+    /// Names of each content among the files that count; many are not counted.
+    names: Vec<u8>,
     /// Whether a file that was not read may have the content, by the catalog's
     /// rule for unchecked files.
     unresolved: Vec<bool>,
@@ -58,11 +66,11 @@ pub(crate) struct Contents {
 impl Contents {
     /// How many contents there are, [`EMPTY`] included.
     pub(crate) fn len(&self) -> usize {
-        self.sizes.len()
+        self.certain.len()
     }
 
     pub(crate) fn size(&self, content: u32) -> u64 {
-        self.sizes[content as usize]
+        self.sizes.get(content)
     }
 
     pub(crate) fn is_certain(&self, content: u32) -> bool {
@@ -113,45 +121,34 @@ impl Seen {
 
 impl Rows {
     pub(crate) fn with_capacity(files: usize) -> Self {
-        Self {
-            sizes: Vec::with_capacity(files),
-            volumes: Vec::with_capacity(files),
-            inodes: Vec::with_capacity(files),
-            probes: Vec::with_capacity(files),
+        let mut rows = Self {
+            places: Vec::with_capacity(files),
+            digests: Vec::with_capacity(files),
             flags: Vec::with_capacity(files),
-            slots: Vec::with_capacity(files),
-            digests: Vec::new(),
-            digest_length: 0,
-            sparse: Vec::new(),
-        }
+            ..Self::default()
+        };
+        rows.sizes.reserve(files);
+        rows
     }
 
     pub(crate) fn push(&mut self, fact: &FileFact<'_>) -> u32 {
-        let at = narrow(self.sizes.len());
+        let at = narrow(self.flags.len());
         let flag = |holds: bool, flag: u8| if holds { flag } else { 0 };
-        let slot = fact.digest.map_or(NONE, |digest| self.store(digest));
+        let copy = CopyId::of(Some(fact.volume), fact.ino);
+        let digest = fact.digest.map(|digest| self.keys.hash_one(digest));
         if fact.occupied < fact.size {
             self.sparse.push((at, fact.occupied));
         }
         self.sizes.push(fact.size);
-        self.volumes.push(fact.volume.0);
-        self.inodes.push(fact.ino.unwrap_or(0));
-        self.probes.push(fact.probe.unwrap_or(0));
-        self.slots.push(slot);
+        self.places.push(self.numbers.of(copy));
+        self.digests.push(digest.unwrap_or_default());
+        self.probes.extend(fact.probe.map(|probe| (at, probe)));
         self.flags.push(
             flag(fact.is_settled, SETTLED)
-                | flag(fact.probe.is_some(), HAS_PROBE)
-                | flag(fact.ino.is_some(), HAS_INODE)
+                | flag(digest.is_some(), DIGESTED)
                 | flag(fact.counts, COUNTS),
         );
         at
-    }
-
-    fn store(&mut self, digest: &[u8]) -> u32 {
-        self.digest_length = digest.len();
-        let slot = self.digests.len() / self.digest_length;
-        self.digests.extend_from_slice(digest);
-        narrow(slot)
     }
 
     fn has(&self, row: u32, flag: u8) -> bool {
@@ -163,43 +160,41 @@ impl Rows {
     }
 
     fn is_digested(&self, row: u32) -> bool {
-        self.slots[row as usize] != NONE
+        self.has(row, DIGESTED)
     }
 
     fn is_empty_file(&self, row: u32) -> bool {
-        self.sizes[row as usize] == 0
-    }
-
-    fn digest(&self, row: u32) -> &[u8] {
-        let at = self.slots[row as usize] as usize * self.digest_length;
-        &self.digests[at..at + self.digest_length]
+        self.sizes.get(row) == 0
     }
 
     fn probe(&self, row: u32) -> Option<i64> {
-        self.has(row, HAS_PROBE).then(|| self.probes[row as usize])
+        let found = self.probes.binary_search_by_key(&row, |(row, _)| *row);
+        found.ok().map(|at| self.probes[at].1)
     }
 
     fn all(&self) -> Range<u32> {
-        0..narrow(self.sizes.len())
+        0..narrow(self.flags.len())
     }
 
-    /// The copy that each row is a name of, and the names of each copy.
-    pub(crate) fn copies(&self) -> (Vec<u32>, Vec<u32>) {
-        let place = |row: u32| (self.volumes[row as usize], self.inodes[row as usize]);
-        let mut by_place: Vec<u32> = self.all().filter(|&row| self.has(row, HAS_INODE)).collect();
-        by_place.par_sort_unstable_by_key(|&row| place(row));
-        let mut copies = vec![NONE; self.sizes.len()];
-        let mut names: Vec<u32> = Vec::with_capacity(self.sizes.len());
-        for same in by_place.chunk_by(|&a, &b| place(a) == place(b)) {
-            for &row in same {
-                copies[row as usize] = narrow(names.len());
-            }
-            names.push(narrow(same.len()));
-        }
-        for copy in copies.iter_mut().filter(|copy| **copy == NONE) {
-            *copy = narrow(names.len());
-            names.push(1);
-        }
+    /// The copy that each row is a name of, and the names of each copy that has
+    /// several. The places are not needed after that.
+    pub(crate) fn copies(&mut self) -> (Vec<u32>, HashMap<u32, u32>) {
+        let places = std::mem::take(&mut self.places);
+        let (mut copies, mut names) = (vec![NONE; places.len()], HashMap::new());
+        let mut next = 0;
+        each_equal(
+            &self.all(),
+            |row| places[row as usize],
+            |same| {
+                for &row in same {
+                    copies[row as usize] = next;
+                }
+                if same.len() > 1 {
+                    names.insert(next, narrow(same.len()));
+                }
+                next += 1;
+            },
+        );
         (copies, names)
     }
 
@@ -216,14 +211,13 @@ impl Rows {
 
     /// The content of each row, and what is known by content. `folders` are
     /// the rows of each folder.
-    pub(crate) fn contents(&self, copies: &[u32], folders: &[Range<u32>]) -> (Vec<u32>, Contents) {
-        let mut contents = vec![NONE; self.sizes.len()];
-        let mut found = Contents {
-            sizes: vec![0],
-            certain: vec![true],
-            unresolved: vec![false],
-            ..Contents::default()
-        };
+    pub(crate) fn contents(
+        &mut self,
+        copies: &[u32],
+        folders: &[Range<u32>],
+    ) -> (Vec<u32>, Contents) {
+        let mut contents = vec![NONE; self.flags.len()];
+        let mut found = Contents::with_capacity(self.flags.len());
         for row in self.all().filter(|&row| self.is_empty_file(row)) {
             contents[row as usize] = EMPTY;
         }
@@ -231,21 +225,22 @@ impl Rows {
         let classes = self.classes(&contents, copies);
         self.number_copies(copies, &classes, &mut contents, &mut found);
         self.mark_unresolved(&classes, &contents, &mut found);
+        self.sizes = Sizes::default();
         self.rank(folders, &mut contents, &mut found);
         (contents, found)
     }
 
-    /// Equal digests are equal contents.
-    fn number_digests(&self, contents: &mut [u32], found: &mut Contents) {
+    /// Equal digests are equal contents. They are not needed after that.
+    fn number_digests(&mut self, contents: &mut [u32], found: &mut Contents) {
+        let digests = std::mem::take(&mut self.digests);
         let is_wanted = |row: &u32| self.is_digested(*row) && !self.is_empty_file(*row);
-        let mut by_digest: Vec<u32> = self.all().filter(is_wanted).collect();
-        by_digest.par_sort_unstable_by(|&a, &b| self.digest(a).cmp(self.digest(b)));
-        for same in by_digest.chunk_by(|&a, &b| self.digest(a) == self.digest(b)) {
-            let content = found.add(self.sizes[same[0] as usize], true);
+        let content = |row: u32| (digests[row as usize], self.sizes.get(row));
+        each_equal(&self.all().filter(is_wanted), content, |same| {
+            let content = found.add(self.sizes.get(same[0]), true);
             for &row in same {
                 contents[row as usize] = content;
             }
-        }
+        });
     }
 
     /// A file without a digest equals only the other names of its copy.
@@ -256,7 +251,7 @@ impl Rows {
         contents: &mut [u32],
         found: &mut Contents,
     ) {
-        let size = |row: u32| self.sizes[row as usize];
+        let size = |row: u32| self.sizes.get(row);
         let mut by_copy: Vec<u32> = self
             .all()
             .filter(|&row| contents[row as usize] == NONE)
@@ -293,7 +288,7 @@ impl Rows {
             return;
         }
         for row in self.all() {
-            let size = self.sizes[row as usize];
+            let size = self.sizes.get(row);
             let probe = self.probe(row);
             if is_open((size, None)) || probe.is_some_and(|probe| is_open((size, Some(probe)))) {
                 found.unresolved[contents[row as usize] as usize] = true;
@@ -314,7 +309,7 @@ impl Rows {
                     seen.note(copy);
                 }
             };
-            let size = self.sizes[row as usize];
+            let size = self.sizes.get(row);
             note((size, None));
             if let Some(probe) = self.probe(row) {
                 note((size, Some(probe)));
@@ -326,7 +321,7 @@ impl Rows {
     /// The class in which a file may have an equal; `None` where it has none.
     fn class(&self, row: u32) -> Option<Class> {
         let is_resolved = self.is_digested(row) || self.has(row, SETTLED);
-        (!is_resolved).then(|| (self.sizes[row as usize], self.probe(row)))
+        (!is_resolved).then(|| (self.sizes.get(row), self.probe(row)))
     }
 
     fn is_resolved(&self, row: u32, classes: &HashMap<Class, Seen>) -> bool {
@@ -334,49 +329,101 @@ impl Rows {
             .is_none_or(|class| matches!(classes.get(&class), Some(Seen::One(_))))
     }
 
-    /// Renumbers the contents, those in the fewest folders first.
+    /// Renumbers the contents, those in the fewest folders first, then in the
+    /// order of their first names.
     fn rank(&self, folders: &[Range<u32>], contents: &mut [u32], found: &mut Contents) {
+        const MET: u32 = NONE - 1;
         let mut last_folder = vec![NONE; found.len()];
-        let mut spread = vec![0_u32; found.len()];
-        let mut names = vec![0_u32; found.len()];
+        let mut spread = vec![0_u16; found.len()];
+        let mut order: Vec<u32> = Vec::with_capacity(found.len());
+        found.names = vec![0; found.len()];
+        order.push(EMPTY);
         for (folder, rows) in (0_u32..).zip(folders) {
-            for row in rows.clone().filter(|&row| self.counts(row)) {
-                let content = contents[row as usize] as usize;
-                names[content] += 1;
-                if last_folder[content] != folder {
-                    last_folder[content] = folder;
-                    spread[content] += 1;
+            for row in rows.clone() {
+                let content = contents[row as usize];
+                let at = content as usize;
+                if content != EMPTY && last_folder[at] == NONE {
+                    last_folder[at] = MET;
+                    order.push(content);
+                }
+                if !self.counts(row) {
+                    continue;
+                }
+                found.names[at] = found.names[at].saturating_add(1);
+                if last_folder[at] != folder {
+                    last_folder[at] = folder;
+                    spread[at] = spread[at].saturating_add(1);
                 }
             }
         }
         drop(last_folder);
-        let mut order: Vec<u32> = (0..narrow(found.len())).collect();
-        order[1..].par_sort_unstable_by_key(|&content| (spread[content as usize], content));
+        order[1..].par_sort_by_key(|&content| spread[content as usize]);
         let first_shared = order[1..].partition_point(|&content| spread[content as usize] < 2);
-        let mut ranks = vec![EMPTY; order.len()];
-        for (rank, &content) in (0..).zip(&order) {
-            ranks[content as usize] = rank;
-        }
-        for content in contents.iter_mut() {
-            *content = ranks[*content as usize];
-        }
-        found.sizes = order.iter().map(|&c| found.sizes[c as usize]).collect();
-        found.certain = order.iter().map(|&c| found.certain[c as usize]).collect();
-        found.names = order.iter().map(|&c| names[c as usize]).collect();
+        drop(spread);
         found.first_shared = 1 + narrow(first_shared);
-        found.unresolved = order
-            .iter()
-            .map(|&c| found.unresolved[c as usize])
-            .collect();
+        renumber(contents, &order);
+        found.reorder(&order);
+    }
+}
+
+/// Gives contents the numbers of their places in `order`.
+fn renumber(contents: &mut [u32], order: &[u32]) {
+    let mut ranks = vec![EMPTY; order.len()];
+    for (rank, &content) in (0..).zip(order) {
+        ranks[content as usize] = rank;
+    }
+    for content in contents {
+        *content = ranks[*content as usize];
+    }
+}
+
+/// Shows rows with equal keys together, portion by portion.
+fn each_equal<K: Ord + Hash + Send>(
+    rows: &(impl Iterator<Item = u32> + Clone),
+    key: impl Fn(u32) -> K + Sync,
+    mut show: impl FnMut(&[u32]),
+) {
+    let portions = RandomState::new();
+    let portion = |row: &u32| portions.hash_one(key(*row)) % PORTIONS;
+    let mut sorted: Vec<u32> = Vec::new();
+    for number in 0..PORTIONS {
+        sorted.clear();
+        sorted.extend(rows.clone().filter(|row| portion(row) == number));
+        sorted.par_sort_unstable_by(|&a, &b| (key(a), a).cmp(&(key(b), b)));
+        for same in sorted.chunk_by(|&a, &b| key(a) == key(b)) {
+            show(same);
+        }
     }
 }
 
 impl Contents {
+    /// Only [`EMPTY`] so far, with room for the contents of `rows`.
+    fn with_capacity(rows: usize) -> Self {
+        let mut contents = Self {
+            certain: Vec::with_capacity(rows + 1),
+            unresolved: Vec::with_capacity(rows + 1),
+            ..Self::default()
+        };
+        contents.sizes.reserve(rows + 1);
+        contents.add(0, true);
+        contents
+    }
+
     fn add(&mut self, size: u64, certain: bool) -> u32 {
-        let content = narrow(self.sizes.len());
-        self.sizes.push(size);
         self.certain.push(certain);
         self.unresolved.push(false);
-        content
+        self.sizes.push(size)
+    }
+
+    fn reorder(&mut self, order: &[u32]) {
+        let mut sizes = Sizes::default();
+        sizes.reserve(order.len());
+        for &content in order {
+            sizes.push(self.sizes.get(content));
+        }
+        self.sizes = sizes;
+        self.certain = order.iter().map(|&c| self.certain[c as usize]).collect();
+        self.unresolved = order.iter().map(|&c| self.unresolved[c as usize]).collect();
+        self.names = order.iter().map(|&c| self.names[c as usize]).collect();
     }
 }

@@ -46,8 +46,8 @@ pub struct Forest {
     contents: Vec<u32>,
     /// The copy (volume and inode) that each file is a name of.
     copies: Vec<u32>,
-    /// Names of each copy in the whole catalog.
-    copy_names: Vec<u32>,
+    /// Names in the whole catalog of each copy that has several.
+    copy_names: HashMap<u32, u32>,
     /// What the copies occupy that occupy less than their size.
     sparse: HashMap<u32, u64>,
     /// By content: size, whether it is certain, and what it equals.
@@ -111,7 +111,7 @@ impl ForestBuilder {
     pub fn finish(self) -> Forest {
         let Self {
             mut forest,
-            rows,
+            mut rows,
             ranges,
             names,
             name_keys,
@@ -119,20 +119,30 @@ impl ForestBuilder {
         } = self;
         let (copies, copy_names) = rows.copies();
         let (contents, catalogue) = rows.contents(&copies, &ranges);
+        forest.sparse = rows.sparse(&copies);
+        // One column after the other, so that none is in memory twice for long.
+        let counted = || {
+            let rows = &rows;
+            let own = move |range: &Range<u32>| range.clone().filter(|&row| rows.counts(row));
+            ranges.iter().map(own)
+        };
+        let in_order = |column: Vec<u32>| {
+            let mut ordered = Vec::with_capacity(column.len());
+            ordered.extend(counted().flatten().map(|row| column[row as usize]));
+            ordered
+        };
+        forest.contents = in_order(contents);
+        forest.copies = in_order(copies);
+        if let Some((_, keys)) = names {
+            let keys = counted().flatten().map(|row| keys[row as usize]);
+            forest.file_names = keys.collect();
+        }
         forest.starts.push(0);
-        for range in &ranges {
-            for row in range.clone().filter(|&row| rows.counts(row)) {
-                let row = row as usize;
-                forest.contents.push(contents[row]);
-                forest.copies.push(copies[row]);
-                if let Some((_, keys)) = &names {
-                    forest.file_names.push(keys[row]);
-                }
-            }
-            forest.starts.push(narrow(forest.contents.len()));
+        for own in counted() {
+            let start = forest.starts.last().copied().unwrap_or(0);
+            forest.starts.push(start + narrow(own.count()));
         }
         forest.folder_names = name_keys;
-        forest.sparse = rows.sparse(&copies);
         forest.copy_names = copy_names;
         forest.catalogue = catalogue;
         forest.spread_unknown();
@@ -285,8 +295,9 @@ impl Forest {
         &self.copies[self.files(node)]
     }
 
-    pub(crate) fn copy_names(&self) -> &[u32] {
-        &self.copy_names
+    /// Names of a copy in the whole catalog.
+    pub(crate) fn copy_names(&self, copy: u32) -> u32 {
+        self.copy_names.get(&copy).copied().unwrap_or(1)
     }
 
     /// Bytes that deleting a copy with this content gives back.

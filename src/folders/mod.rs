@@ -17,6 +17,7 @@ mod identical;
 mod keys;
 mod prefix;
 mod similar;
+mod sizes;
 #[cfg(test)]
 mod testing;
 mod unknown;

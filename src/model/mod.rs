@@ -15,6 +15,7 @@ pub mod sampling;
 mod stage;
 mod time;
 
+pub(crate) use copy::CopyNumbers;
 pub use copy::{CopyId, Reach};
 pub use digest::{Algorithm, Digest, Probe};
 pub use escape::escape;

@@ -236,7 +236,7 @@ impl Forest {
         for &node in folders {
             let files = self.contents(node).iter().zip(self.copies(node));
             for (&content, &copy) in files {
-                let all = self.copy_names()[copy as usize];
+                let all = self.copy_names(copy);
                 // Most files have one name, and need no counting.
                 let seen = if all == 1 {
                     1

@@ -7,7 +7,6 @@ use rayon::slice::ParallelSliceMut;
 use rusqlite::Row;
 
 use super::classes::{self, Class, Classes, State};
-use super::copies::CopyNumbers;
 use super::filter::{GroupFilter, Whereabouts};
 use super::part::{Keyed, Part, Parts, Sink};
 use super::ranking::{Key, Ranked, Ranking};
@@ -15,7 +14,7 @@ use super::sweep::{Pass, Position, Readers};
 use crate::catalog::query::paths::RootPaths;
 use crate::catalog::store::terms::{UNREAD, UNRESOLVED};
 use crate::catalog::store::{CatalogError, ReadOnly, rows, sql, unsigned};
-use crate::model::{Digest, Reach, RootId, Totals, occupied, reclaimable};
+use crate::model::{CopyNumbers, Digest, Reach, RootId, Totals, occupied, reclaimable};
 
 /// What is counted, and from what.
 pub(crate) struct Count<'a> {

@@ -5,7 +5,6 @@
 
 mod by_path;
 mod classes;
-mod copies;
 mod count;
 mod filter;
 mod members;
