@@ -16,7 +16,7 @@ pub(super) fn among(formats: &[Format]) -> impl TypedValueParser<Value = Format>
 /// The help of an option that accepts these formats.
 fn help(formats: &[Format]) -> String {
     let names: Vec<_> = formats.iter().map(|format| format.name()).collect();
-    format!("Output format: {}", values::alternatives(&names))
+    format!("Format: {}", values::alternatives(&names))
 }
 
 macro_rules! format_options {
