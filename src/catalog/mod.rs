@@ -2,6 +2,7 @@
 //! The only place with SQL. One connection writes ([`Writer`], or a
 //! maintenance command that holds the [`Lock`]); any number read.
 
+mod actions;
 mod query;
 mod runs;
 mod store;
@@ -10,6 +11,7 @@ mod testing;
 mod upkeep;
 mod write;
 
+pub use actions::{CurrentFile, PlanWriter};
 pub use query::{
     Completeness, DiffFile, DiffFolder, DiffMatch, Exclusion, FileEntry, FileFilter, FileList,
     GroupFilter, GroupList, Known, Lookup, Order, PlaceDiff, TreeFault, TreeFile, TreeFolder,

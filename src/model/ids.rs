@@ -38,3 +38,15 @@ id!(
     /// Key of `faults`: one dead letter.
     FaultId
 );
+id!(
+    /// Key of `plans`: one list of copies to act on.
+    PlanId
+);
+id!(
+    /// Key of `runs`: one time that a plan was applied.
+    RunId
+);
+id!(
+    /// Key of `actions`: what became of one name of a file.
+    ActionId
+);

@@ -1,12 +1,11 @@
 //! The plain types that every layer shares. No I/O and no SQL.
 
-mod copy;
+mod action;
 mod digest;
 mod escape;
 mod fault;
-mod file;
+mod files;
 mod globs;
-mod group;
 mod ids;
 mod limits;
 mod options;
@@ -15,16 +14,21 @@ pub mod sampling;
 mod stage;
 mod time;
 
-pub(crate) use copy::CopyNumbers;
-pub use copy::{CopyId, Reach};
+pub use action::{
+    Action, ActionEntry, ActionOutcome, ActionState, NewAction, PlanHeader, PlanTotals,
+    PlannedCopy, PlannedGroup, Role, RunHeader,
+};
 pub use digest::{Algorithm, Digest, Probe};
 pub use escape::escape;
 pub(crate) use escape::{disarm, is_hazardous};
 pub use fault::{Fault, FaultClass, Step};
-pub use file::{FileMeta, FileName, FileState, occupied};
+pub(crate) use files::CopyNumbers;
+pub use files::{
+    AsOf, CopyEntry, CopyId, FileMeta, FileName, FileState, Group, Reach, Summary, TopFolder,
+    TopGroup, Totals, occupied, reclaimable, total,
+};
 pub use globs::{Globs, meant_below};
-pub use group::{AsOf, CopyEntry, Group, Summary, TopFolder, TopGroup, Totals, reclaimable, total};
-pub use ids::{FaultId, FolderId, RootId, ScanId, VolumeId};
+pub use ids::{ActionId, FaultId, FolderId, PlanId, RootId, RunId, ScanId, VolumeId};
 pub use limits::{Durability, Limits};
 pub use options::{IoMode, ListingOptions, Mode, ScanOptions};
 pub(crate) use run::with_counters;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::fault::Fault;
-use super::group::{Summary, Totals};
+use super::files::{Summary, Totals};
 use super::ids::VolumeId;
 use super::stage::Stage;
 

@@ -23,6 +23,7 @@ macro_rules! words {
         }
     };
 }
+pub(crate) use words;
 
 words!(
     /// How a scan stands.

@@ -23,6 +23,7 @@ pub use faults::{FaultCause, FaultEntry};
 pub use known::{FolderRow, KnownFile, KnownFolder, NameRange};
 pub use placement::Placement;
 pub use roots::RootRow;
+pub(crate) use roots::folder_at;
 pub use scans::{NewScan, ScanRow};
 pub use stage_progress::{ProgressUnit, StageProgress, Wanted};
 pub use volumes::{VolumeRow, VolumeTop};

@@ -65,13 +65,22 @@ impl ReadOnly {
 
     /// The catalogued folder at an absolute path, live or marked as deleted.
     pub fn folder_at(&self, path: &Path) -> Result<Option<FolderId>, CatalogError> {
-        for root in self.roots()? {
-            if let Ok(below) = path.strip_prefix(&root.path) {
-                return Ok(find_folder(&self.connection, root.top, below)?);
-            }
-        }
-        Ok(None)
+        Ok(folder_at(&self.connection, path)?)
     }
+}
+
+/// The catalogued folder at an absolute path, live or marked as deleted.
+pub(crate) fn folder_at(
+    connection: &Connection,
+    path: &Path,
+) -> rusqlite::Result<Option<FolderId>> {
+    let roots: Vec<RootRow> = sql::all(connection, ROOT_SQL, [], root_row)?;
+    for root in roots {
+        if let Ok(below) = path.strip_prefix(&root.path) {
+            return find_folder(connection, root.top, below);
+        }
+    }
+    Ok(None)
 }
 
 impl Exclusive {

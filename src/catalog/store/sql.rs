@@ -4,7 +4,9 @@ use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Params, Row, Statement};
 
 use super::rows::unsigned;
-use crate::model::{FaultId, FolderId, Probe, RootId, ScanId, Timestamp, VolumeId};
+use crate::model::{
+    ActionId, FaultId, FolderId, PlanId, Probe, RootId, RunId, ScanId, Timestamp, VolumeId,
+};
 
 /// Runs a statement; returns how many rows it changed.
 pub(crate) fn run(
@@ -98,5 +100,5 @@ macro_rules! integers {
 }
 
 integers!(
-    FaultId, FolderId, Probe, RootId, ScanId, Timestamp, VolumeId
+    ActionId, FaultId, FolderId, PlanId, Probe, RootId, RunId, ScanId, Timestamp, VolumeId
 );

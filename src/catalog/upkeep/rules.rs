@@ -63,6 +63,10 @@ impl Rule {
             "folders" => ("folder", "id"),
             "scans" => ("scan", "id"),
             "volumes" => ("volume", "id"),
+            "actions" => ("entry", "id"),
+            "runs" => ("run", "id"),
+            "plans" => ("plan", "id"),
+            "plan_files" => ("plan", "plan"),
             _ => ("folder", "folder"),
         }
     }
@@ -124,6 +128,27 @@ fn range_rules() -> Vec<Rule> {
             "scans",
             "scans with a value out of range",
             words::has_unknown_word("scans"),
+        ),
+        // The journal is never repaired: it says what became of people's files.
+        Rule::new(
+            "actions",
+            "journal entries with a value out of range",
+            words::has_unknown_word("actions"),
+        ),
+        Rule::new(
+            "runs",
+            "runs with a value out of range",
+            words::has_unknown_word("runs"),
+        ),
+        Rule::new(
+            "plans",
+            "plans with a value out of range",
+            words::has_unknown_word("plans"),
+        ),
+        Rule::new(
+            "plan_files",
+            "planned files with a value out of range",
+            words::has_unknown_word("plan_files"),
         ),
         Rule::new(
             "volumes",

@@ -191,6 +191,79 @@ CREATE TABLE corrupted (
     FOREIGN KEY (folder, name) REFERENCES files ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
 
+-- Folders that no plan ever touches.
+CREATE TABLE protected (
+    path       BLOB    PRIMARY KEY CHECK (length(path) > 0),
+    created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE plans (
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    action     TEXT    NOT NULL CHECK (action IN ({plans.action})),
+    options    TEXT    NOT NULL,
+    scan       INTEGER NOT NULL,
+    created_at INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE plan_groups (
+    plan   INTEGER NOT NULL REFERENCES plans ON DELETE CASCADE,
+    number INTEGER NOT NULL,
+    size   INTEGER NOT NULL CHECK (size >= 0),
+    digest BLOB    NOT NULL CHECK (length(digest) IN ({digest_lengths})),
+    PRIMARY KEY (plan, number)
+) STRICT, WITHOUT ROWID;
+
+-- One row for each name of a copy.
+CREATE TABLE plan_files (
+    plan       INTEGER NOT NULL,
+    group_no   INTEGER NOT NULL,
+    copy_no    INTEGER NOT NULL,
+    name_no    INTEGER NOT NULL,
+    role       TEXT    NOT NULL CHECK (role IN ({plan_files.role})),
+    path       BLOB    NOT NULL CHECK (length(path) > 0),
+    root       BLOB    NOT NULL,
+    volume     TEXT    NOT NULL,
+    ino        INTEGER,
+    mtime_ns   INTEGER NOT NULL,
+    ctime_ns   INTEGER NOT NULL,
+    allocated  INTEGER NOT NULL CHECK (allocated >= 0),
+    PRIMARY KEY (plan, group_no, copy_no, name_no),
+    FOREIGN KEY (plan, group_no) REFERENCES plan_groups ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+-- Each time that a plan was applied.
+CREATE TABLE runs (
+    id          INTEGER PRIMARY KEY AUTOINCREMENT,
+    plan        INTEGER NOT NULL,
+    action      TEXT    NOT NULL CHECK (action IN ({runs.action})),
+    started_at  INTEGER NOT NULL,
+    finished_at INTEGER
+) STRICT;
+
+-- The journal: what became of each name. Written before a file is touched, and
+-- synced to the disk.
+CREATE TABLE actions (
+    id            INTEGER PRIMARY KEY AUTOINCREMENT,
+    run           INTEGER NOT NULL REFERENCES runs,
+    group_no      INTEGER NOT NULL,
+    path          BLOB    NOT NULL CHECK (length(path) > 0),
+    keeper        BLOB    NOT NULL,
+    size          INTEGER NOT NULL CHECK (size >= 0),
+    mtime_ns      INTEGER NOT NULL,
+    ctime_ns      INTEGER NOT NULL,
+    ino           INTEGER,
+    allocated     INTEGER NOT NULL CHECK (allocated >= 0),
+    digest        BLOB    NOT NULL CHECK (length(digest) IN ({digest_lengths})),
+    trash         BLOB    NOT NULL,
+    state         TEXT    NOT NULL CHECK (state IN ({actions.state})),
+    reason        TEXT    NOT NULL DEFAULT '',
+    trashed_ctime INTEGER,
+    changed_at    INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX actions_by_run ON actions (run, state);
+CREATE INDEX actions_open ON actions (state) WHERE state IN ({open_actions});
+
 -- For people who open the catalog with sqlite3: whole paths instead of ids.
 CREATE VIEW folder_paths (folder, root, path) AS
     WITH RECURSIVE below (folder, root, path) AS (

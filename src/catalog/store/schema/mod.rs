@@ -104,7 +104,8 @@ fn first(connection: &Connection) -> rusqlite::Result<()> {
 fn first_sql() -> String {
     let mut sql = include_str!("first.sql")
         .replace("{digest_lengths}", &words::digest_lengths())
-        .replace("{scans.counters}", &words::scan_counters());
+        .replace("{scans.counters}", &words::scan_counters())
+        .replace("{open_actions}", &words::open_actions());
     for (table, column, words) in words::word_columns() {
         sql = sql.replace(&format!("{{{table}.{column}}}"), &words);
     }

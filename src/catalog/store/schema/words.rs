@@ -4,12 +4,15 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::{Algorithm, FaultClass, Mode, ScanCounters, ScanState, Stage, Step};
+use crate::model::{
+    Action, ActionState, Algorithm, FaultClass, Mode, Role, ScanCounters, ScanState, Stage, Step,
+};
 
 /// All columns that hold a word of an enum: the table, the column, and its words
 /// as SQL.
-pub(crate) fn word_columns() -> [(&'static str, &'static str, String); 8] {
+pub(crate) fn word_columns() -> [(&'static str, &'static str, String); 12] {
     let algorithms = || quoted(Algorithm::ALL.iter().map(|algorithm| algorithm.name()));
+    let actions = || quoted(Action::ALL.iter().map(|action| action.name()));
     let modes = Mode::ALL.iter().map(|mode| mode.name());
     let states = ScanState::ALL.iter().map(|state| state.name());
     [
@@ -29,6 +32,18 @@ pub(crate) fn word_columns() -> [(&'static str, &'static str, String); 8] {
             "class",
             quoted(FaultClass::ALL.iter().map(|c| c.name())),
         ),
+        ("plans", "action", actions()),
+        ("runs", "action", actions()),
+        (
+            "plan_files",
+            "role",
+            quoted(Role::ALL.iter().map(|r| r.name())),
+        ),
+        (
+            "actions",
+            "state",
+            quoted(ActionState::ALL.iter().map(|s| s.name())),
+        ),
     ]
 }
 
@@ -44,6 +59,12 @@ pub(crate) fn has_unknown_word(table: &str) -> String {
         .map(|(_, column, words)| format!("{column} NOT IN ({words})"))
         .collect();
     conditions.join(" OR ")
+}
+
+/// The states of actions that a crash can leave, as SQL.
+pub(crate) fn open_actions() -> String {
+    let states = ActionState::ALL.iter().filter(|state| state.is_open());
+    quoted(states.map(|state| state.name()))
 }
 
 /// The columns of the counters of a scan.

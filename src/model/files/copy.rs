@@ -4,7 +4,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::ids::VolumeId;
+use crate::model::ids::VolumeId;
 
 /// How a name leads to its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

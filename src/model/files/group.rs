@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::digest::{Algorithm, Digest};
-use super::ids::ScanId;
-use super::time::Timestamp;
+use crate::model::digest::{Algorithm, Digest};
+use crate::model::ids::ScanId;
+use crate::model::time::Timestamp;
 
 /// Files with equal size and digest, as a report shows them.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,0 +1,82 @@
+//! What acting on a file changes in its row. The file itself was compared byte
+//! for byte just before, so that what is known of its content stays known.
+
+use std::path::Path;
+
+use rusqlite::{Connection, params};
+
+use crate::catalog::runs::folder_at;
+use crate::catalog::store::{blob, sql, unsigned};
+use crate::catalog::write::{RootDelta, forget_summary, signature};
+use crate::model::{FolderId, RootId};
+
+/// The row of a file: its folder, the folder's root, and its name.
+struct Place<'p> {
+    folder: FolderId,
+    root: RootId,
+    name: &'p [u8],
+}
+
+impl<'p> Place<'p> {
+    /// `None` where the catalog does not know the folder any more.
+    fn of(connection: &Connection, path: &'p Path) -> rusqlite::Result<Option<Self>> {
+        let Some((parent, name)) = path.parent().zip(path.file_name()) else {
+            return Ok(None);
+        };
+        let Some(folder) = folder_at(connection, parent)? else {
+            return Ok(None);
+        };
+        let root = "SELECT root FROM folders WHERE id = ?1";
+        Ok(Some(Self {
+            folder,
+            root: sql::value(connection, root, [folder])?,
+            name: blob(name),
+        }))
+    }
+
+    /// Counts a file that came or went.
+    fn count(&self, connection: &Connection, files: i64, size: i64) -> rusqlite::Result<()> {
+        let delta = RootDelta {
+            files,
+            bytes: i128::from(files) * i128::from(unsigned(size)),
+            ..RootDelta::default()
+        };
+        delta.add_to(connection, self.root)?;
+        signature::forget(connection, self.folder)?;
+        forget_summary(connection)
+    }
+}
+
+/// Marks the file at a path as deleted since the newest scan.
+pub(crate) fn take_away(connection: &Connection, path: &Path) -> rusqlite::Result<()> {
+    let Some(place) = Place::of(connection, path)? else {
+        return Ok(());
+    };
+    let file = params![place.folder, place.name];
+    let mark = "UPDATE files SET removed_in = (SELECT coalesce(max(id), 0) FROM scans)
+          WHERE folder = ?1 AND name = ?2 AND removed_in IS NULL RETURNING size";
+    if let Some(size) = sql::first(connection, mark, file, |row| row.get(0))? {
+        place.count(connection, -1, size)?;
+    }
+    let clear = "DELETE FROM faults WHERE folder = ?1 AND name = ?2";
+    sql::run(connection, clear, file).map(drop)
+}
+
+/// Restores the row of a file that is back under its name, in the state that it
+/// had but for its change time.
+pub(crate) fn bring_back(
+    connection: &Connection,
+    path: &Path,
+    ctime_ns: i64,
+) -> rusqlite::Result<()> {
+    let Some(place) = Place::of(connection, path)? else {
+        return Ok(());
+    };
+    let restore = "UPDATE files SET removed_in = NULL, ctime_ns = ?3
+          WHERE folder = ?1 AND name = ?2 AND removed_in IS NOT NULL RETURNING size";
+    let values = params![place.folder, place.name, ctime_ns];
+    match sql::first(connection, restore, values, |row| row.get(0))? {
+        Some(size) => place.count(connection, 1, size),
+        None => Ok(()),
+    }
+}

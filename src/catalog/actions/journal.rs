@@ -1,0 +1,229 @@
+//! The journal: what is about to be done is committed and synced to the disk
+//! before a file is touched, and what was done together with the change of the
+//! file's row.
+
+use std::path::Path;
+
+use rusqlite::{Row, Transaction, params};
+
+use super::effects;
+use super::plans::digest;
+use crate::catalog::store::{
+    CatalogError, Exclusive, ReadOnly, path_blob, rows, signed, sql, unsigned,
+};
+use crate::model::{
+    Action, ActionEntry, ActionId, ActionOutcome, ActionState, Durability, NewAction, PlanId,
+    RunHeader, RunId, Timestamp,
+};
+
+impl Exclusive {
+    /// Begins to apply a plan. From here on every commit of this connection is
+    /// synced to the disk.
+    pub fn begin_run(&mut self, plan: PlanId, action: Action) -> Result<RunId, CatalogError> {
+        self.set_durability(Durability::Full)?;
+        let insert = "INSERT INTO runs (plan, action, started_at) VALUES (?1, ?2, ?3) RETURNING id";
+        let values = params![plan, action.name(), Timestamp::now()];
+        Ok(sql::value(&self.connection, insert, values)?)
+    }
+
+    /// Ends a run.
+    pub fn finish_run(&mut self, run: RunId) -> Result<(), CatalogError> {
+        let finish = "UPDATE runs SET finished_at = ?2 WHERE id = ?1";
+        sql::run(&self.connection, finish, params![run, Timestamp::now()])?;
+        Ok(())
+    }
+
+    /// Writes down what is about to be moved to the trash; returns the numbers of
+    /// the entries, in order.
+    pub fn intend(
+        &mut self,
+        run: RunId,
+        actions: &[NewAction],
+    ) -> Result<Vec<ActionId>, CatalogError> {
+        let transaction = self.synced_transaction()?;
+        let ids = actions
+            .iter()
+            .map(|action| insert(&transaction, run, action, ActionState::Moving, ""))
+            .collect::<rusqlite::Result<_>>()?;
+        transaction.commit()?;
+        Ok(ids)
+    }
+
+    /// Writes down what is not touched, and why.
+    pub fn skip(
+        &mut self,
+        run: RunId,
+        skipped: &[(NewAction, String)],
+    ) -> Result<(), CatalogError> {
+        let transaction = self.connection.transaction()?;
+        for (action, reason) in skipped {
+            insert(&transaction, run, action, ActionState::Skipped, reason)?;
+        }
+        Ok(transaction.commit()?)
+    }
+
+    /// Writes down that these entries are about to be changed again.
+    pub fn intend_again(
+        &mut self,
+        actions: &[ActionId],
+        state: ActionState,
+    ) -> Result<(), CatalogError> {
+        let transaction = self.synced_transaction()?;
+        for id in actions {
+            let update = "UPDATE actions SET state = ?2, changed_at = ?3 WHERE id = ?1";
+            let values = params![id, state.name(), Timestamp::now()];
+            sql::run(&transaction, update, values)?;
+        }
+        Ok(transaction.commit()?)
+    }
+
+    /// Writes down what became of entries, and changes the rows of their files in
+    /// the same transaction.
+    pub fn settle_actions(&mut self, outcomes: &[ActionOutcome]) -> Result<(), CatalogError> {
+        let transaction = self.synced_transaction()?;
+        for outcome in outcomes {
+            settle(&transaction, outcome)?;
+        }
+        Ok(transaction.commit()?)
+    }
+
+    /// Entries of which only a look at the disk can tell what happened.
+    pub fn open_actions(&self) -> Result<Vec<ActionEntry>, CatalogError> {
+        let open = format!(
+            "{ENTRIES} WHERE state IN ({}) ORDER BY id",
+            crate::catalog::store::schema::words::open_actions()
+        );
+        Ok(sql::all(&self.connection, &open, [], entry)?)
+    }
+
+    fn synced_transaction(&mut self) -> Result<Transaction<'_>, CatalogError> {
+        self.set_durability(Durability::Full)?;
+        Ok(self.connection.transaction()?)
+    }
+}
+
+impl ReadOnly {
+    /// All runs, the newest first.
+    pub fn runs(&self) -> Result<Vec<RunHeader>, CatalogError> {
+        let runs = "SELECT id, plan, action, started_at, finished_at FROM runs ORDER BY id DESC";
+        Ok(sql::all(&self.connection, runs, [], |row| {
+            Ok(RunHeader {
+                id: row.get(0)?,
+                plan: row.get(1)?,
+                action: rows::word(row, 2, Action::parse)?,
+                started: row.get(3)?,
+                finished: row.get(4)?,
+            })
+        })?)
+    }
+
+    /// The entries of a run after number `after`, in order, at most `limit`.
+    pub fn actions(
+        &self,
+        run: RunId,
+        after: ActionId,
+        limit: u32,
+    ) -> Result<Vec<ActionEntry>, CatalogError> {
+        let entries = format!("{ENTRIES} WHERE run = ?1 AND id > ?2 ORDER BY id LIMIT ?3");
+        let values = params![run, after, limit];
+        Ok(sql::all(&self.connection, &entries, values, entry)?)
+    }
+
+    /// How many entries of a run are in each state, and the bytes that their
+    /// files occupy.
+    pub fn action_counts(&self, run: RunId) -> Result<Vec<(ActionState, u64, u64)>, CatalogError> {
+        let counts = format!(
+            "SELECT state, count(*), {} FROM actions WHERE run = ?1 GROUP BY state ORDER BY state",
+            crate::catalog::store::terms::sum_of_sizes("allocated")
+        );
+        Ok(sql::all(&self.connection, &counts, [run], |row| {
+            let state = rows::word(row, 0, ActionState::parse)?;
+            Ok((state, unsigned(row.get(1)?), unsigned(row.get(2)?)))
+        })?)
+    }
+
+    /// Whether a name of a plan is in the trash, or was deleted from it.
+    pub fn was_done(&self, plan: PlanId, path: &Path) -> Result<bool, CatalogError> {
+        let done = "SELECT EXISTS (
+             SELECT 1 FROM actions JOIN runs ON runs.id = actions.run
+              WHERE runs.plan = ?1 AND actions.path = ?2
+                AND actions.state IN ('trashed', 'deleted'))";
+        let values = params![plan, path_blob(path)];
+        Ok(sql::value(&self.connection, done, values)?)
+    }
+}
+
+const ENTRIES: &str = "SELECT id, run, group_no, path, keeper, size, mtime_ns, ctime_ns, ino,
+        allocated, digest, trash, state, reason, trashed_ctime, changed_at
+   FROM actions";
+
+fn entry(row: &Row<'_>) -> rusqlite::Result<ActionEntry> {
+    Ok(ActionEntry {
+        id: row.get(0)?,
+        run: row.get(1)?,
+        action: NewAction {
+            group: unsigned(row.get(2)?),
+            path: rows::path(row, 3)?,
+            keeper: rows::path(row, 4)?,
+            state: rows::state(row, 5)?,
+            occupied: unsigned(row.get(9)?),
+            digest: digest(row, 10)?,
+            trash: rows::path(row, 11)?,
+        },
+        progress: rows::word(row, 12, ActionState::parse)?,
+        reason: row.get(13)?,
+        trashed_ctime_ns: row.get(14)?,
+        at: row.get(15)?,
+    })
+}
+
+fn insert(
+    transaction: &Transaction<'_>,
+    run: RunId,
+    action: &NewAction,
+    state: ActionState,
+    reason: &str,
+) -> rusqlite::Result<ActionId> {
+    let insert = "INSERT INTO actions (run, group_no, path, keeper, size, mtime_ns, ctime_ns, ino,
+             allocated, digest, trash, state, reason, changed_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) RETURNING id";
+    let values = params![
+        run,
+        signed(action.group),
+        path_blob(&action.path),
+        path_blob(&action.keeper),
+        signed(action.state.size),
+        action.state.mtime_ns,
+        action.state.ctime_ns,
+        action.state.ino.map(u64::cast_signed),
+        signed(action.occupied),
+        action.digest.as_bytes(),
+        path_blob(&action.trash),
+        state.name(),
+        reason,
+        Timestamp::now(),
+    ];
+    sql::value(transaction, insert, values)
+}
+
+fn settle(transaction: &Transaction<'_>, outcome: &ActionOutcome) -> rusqlite::Result<()> {
+    let ActionOutcome {
+        id,
+        progress,
+        reason,
+        ctime_ns,
+    } = outcome;
+    let update = "UPDATE actions SET state = ?2, reason = ?3, changed_at = ?4,
+             trashed_ctime = coalesce(?5, trashed_ctime)
+          WHERE id = ?1 RETURNING path";
+    let values = params![id, progress.name(), reason, Timestamp::now(), ctime_ns];
+    let path = sql::first(transaction, update, values, |row| rows::path(row, 0))?;
+    let Some(path) = path else {
+        return Ok(());
+    };
+    match (progress, ctime_ns) {
+        (ActionState::Trashed | ActionState::Deleted, _) => effects::take_away(transaction, &path),
+        (ActionState::Restored, Some(ctime)) => effects::bring_back(transaction, &path, *ctime),
+        _ => Ok(()),
+    }
+}
