@@ -194,7 +194,7 @@ fn a_full_disk_under_the_catalog_stops_cleanly_and_is_resumed() {
             (number / 2).to_string(),
         );
     }
-    let script = "mount -t tmpfs -o size=500k none data; $DUPESCAN scan tree && exit 50 || code=$?; \
+    let script = "mount -t tmpfs -o size=700k none data; $DUPESCAN scan tree && exit 50 || code=$?; \
                   mount -o remount,size=100m data; $DUPESCAN verify; $DUPESCAN resume; \
                   $DUPESCAN report --format json > report.json; $DUPESCAN verify; exit $code";
     let Some(run) = env.run_with_mounts(script) else {
