@@ -11,6 +11,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::roots::{OpenRoot, OpenRoots, open_online};
+use super::state::is_in_state;
 use super::tops::VolumeTops;
 use crate::catalog::{CatalogError, ReadOnly, RootRow, VolumeTop};
 use crate::model::{CopyEntry, FileState, Group};
@@ -171,7 +172,7 @@ impl Checker {
     /// state that was scanned.
     fn judge(&self, path: &Path, seen: io::Result<Stat>, state: &FileState) -> Look {
         match seen {
-            Ok(stat) if !stat.is_file() || !state.is_of(&stat.meta) => Look::Changed,
+            Ok(stat) if !stat.is_file() || !is_in_state(&stat, state) => Look::Changed,
             Ok(stat) if !self.tops.holds(path, stat.dev) => Look::Changed,
             Ok(_) => Look::Same,
             Err(error) if error.kind() == io::ErrorKind::NotFound => Look::Gone,

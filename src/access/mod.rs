@@ -14,5 +14,5 @@ pub(crate) use roots::{
     OpenRoot, OpenRoots, empty_reason, join, meet_volumes, moved_reason, online_state, open_online,
     volume_row,
 };
-pub(crate) use state::{is_racy, is_unchanged};
+pub(crate) use state::{is_in_state, is_racy, is_unchanged};
 pub(crate) use tops::VolumeTops;

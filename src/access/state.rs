@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::model::{FileState, is_too_young};
-use crate::platform::OpenFile;
+use crate::platform::{OpenFile, Stat};
 
 /// Whether an open file is still in the state it was opened in.
 pub(crate) fn is_unchanged(file: &OpenFile) -> io::Result<bool> {
@@ -11,6 +11,11 @@ pub(crate) fn is_unchanged(file: &OpenFile) -> io::Result<bool> {
     Ok(before.size == after.size
         && before.mtime_ns == after.mtime_ns
         && before.ctime_ns == after.ctime_ns)
+}
+
+/// Whether a file is in the state that the catalog holds.
+pub(crate) fn is_in_state(file: &Stat, state: &FileState) -> bool {
+    state.is_of(&file.meta, file.dev)
 }
 
 /// Whether the file was too fresh when reading began for its times to tell a
@@ -26,7 +31,7 @@ pub(crate) fn is_racy(state: &FileState, began_ns: i64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::FileMeta;
+    use crate::model::{FileMeta, layer_inode};
 
     const NOW: i64 = 1_000_000_000_000;
     const SPAN: i64 = 3_000_000_000;
@@ -60,9 +65,11 @@ mod tests {
             ino: 4,
             ..FileMeta::default()
         };
-        assert!(state(2, 3, Some(4)).is_of(&meta));
-        assert!(!state(2, 3, Some(5)).is_of(&meta));
-        assert!(state(2, 3, None).is_of(&meta));
-        assert!(!state(2, 4, None).is_of(&meta));
+        assert!(state(2, 3, Some(4)).is_of(&meta, 0));
+        assert!(!state(2, 3, Some(5)).is_of(&meta, 0));
+        assert!(state(2, 3, None).is_of(&meta, 0));
+        assert!(!state(2, 4, None).is_of(&meta, 0));
+        let in_layer = state(2, 3, Some(layer_inode(7, 4)));
+        assert!(in_layer.is_of(&meta, 7) && !in_layer.is_of(&meta, 8));
     }
 }

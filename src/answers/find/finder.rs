@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use super::sought::{FindError, Sought};
-use crate::access::{Checker, content};
+use crate::access::{Checker, content, is_in_state};
 use crate::answers::now::Now;
 use crate::answers::place::resolve;
 use crate::catalog::{CatalogError, Known, Lookup, ReadOnly};
@@ -236,7 +236,7 @@ impl Finder {
 
     fn is_itself(&self, known: &Known, asked: &Asked) -> bool {
         let opened = asked.file.opened_as();
-        known.state.is_of(&opened.meta)
+        is_in_state(opened, &known.state)
             && self
                 .checker
                 .stat(&known.path)
@@ -264,7 +264,7 @@ impl Finder {
         }
         let unreadable = |error: io::Error| ReadFailure::Known(Now::Unreadable(error.to_string()));
         let file = self.checker.open(&known.path).map_err(unreadable)?;
-        if !known.state.is_of(&file.opened_as().meta) {
+        if !is_in_state(file.opened_as(), &known.state) {
             return Err(ReadFailure::Known(Now::Changed));
         }
         match content::are_equal(&asked.file, &file) {

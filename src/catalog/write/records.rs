@@ -224,8 +224,9 @@ pub enum FileOutcome {
         /// Whether the file was too young to trust.
         racy: bool,
     },
-    /// The file is no longer in the state the catalog holds: this is the new one.
-    Changed(FileMeta),
+    /// The file is no longer in the state the catalog holds: this is the new one,
+    /// and the number by which it is known there.
+    Changed(FileMeta, Option<u64>),
     /// The folder is there, the file is not.
     Vanished,
 }

@@ -46,14 +46,42 @@ pub struct FileState {
 }
 
 impl FileState {
-    /// Whether a file with this metadata is in the state. The inode counts
-    /// only where the catalog kept it.
-    pub fn is_of(&self, meta: &FileMeta) -> bool {
+    /// Whether a file with this metadata, on the device `dev`, is in the state.
+    /// The inode counts only where the catalog kept it.
+    pub fn is_of(&self, meta: &FileMeta, dev: u64) -> bool {
+        let is_inode = |ino| ino == meta.ino || ino == layer_inode(dev, meta.ino);
         meta.size == self.size
             && meta.mtime_ns == self.mtime_ns
             && meta.ctime_ns == self.ctime_ns
-            && self.ino.is_none_or(|ino| ino == meta.ino)
+            && self.ino.is_none_or(is_inode)
     }
+
+    /// The number by which the catalog knows a file that has replaced the one in
+    /// this state, given its metadata and device now.
+    pub fn inode_now(&self, meta: &FileMeta, dev: u64) -> Option<u64> {
+        self.ino.map(|before| match before & LAYER {
+            _ if before == meta.ino => meta.ino,
+            0 => meta.ino,
+            _ => layer_inode(dev, meta.ino),
+        })
+    }
+}
+
+/// Set in the number of a file in a layer, and in hardly any other inode number.
+const LAYER: u64 = 1 << 63;
+
+/// The number of a file in a layer of an overlay over several filesystems, where
+/// only device and inode together identify a file. Two files have the same number
+/// by a chance of one in 2^63.
+pub fn layer_inode(dev: u64, ino: u64) -> u64 {
+    mix(mix(dev).wrapping_add(ino)) | LAYER
+}
+
+/// Gives every number another one, with all bits shuffled (the end of splitmix64).
+fn mix(number: u64) -> u64 {
+    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
 }
 
 /// A name in a folder. Most are short enough to need no memory of their own: a

@@ -48,6 +48,12 @@ impl FsType {
         STORES_WITHOUT_DEVICE.contains(&self.name)
     }
 
+    /// Whether it shows the files of other filesystems under the device numbers of
+    /// those.
+    pub(crate) fn is_layered(&self) -> bool {
+        self.name == "overlay"
+    }
+
     /// Whether it is read from an image that never changes: the times and inodes of
     /// its files are whatever the maker of the image chose, so that those of another
     /// image may be the same.

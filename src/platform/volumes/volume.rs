@@ -30,6 +30,9 @@ pub struct Volume {
     /// overlay, other FUSE filesystems and network shares may show files that are
     /// also reached in another way.
     pub own_storage: bool,
+    /// Whether its files may have the device numbers of the filesystems that it
+    /// shows, so that only device and inode together identify one.
+    pub layered: bool,
     /// Device number, as `stat` gives it.
     pub dev: u64,
 }
@@ -49,6 +52,7 @@ impl Volume {
             network: matches!(nature, Nature::Network | Nature::NetworkUnstable),
             folder_times: fstype.has_folder_times(),
             own_storage: identity::has_disk(fstype, dev) || fstype.stores_without_device(),
+            layered: fstype.is_layered(),
             dev,
         })
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use super::run::RunContext;
-use crate::access::{OpenError, Opener};
+use crate::access::{OpenError, Opener, is_in_state};
 use crate::catalog::{CatalogError, FileOutcome, FileResult, Record, WorkCopy, WorkName};
 use crate::model::{Fault, Step, VolumeId};
 use crate::platform::OpenFile;
@@ -81,7 +81,7 @@ impl<'a> ItemContext<'a> {
         };
         self.worker.set_path(&path);
         match self.opener.open(copy) {
-            Ok(file) if copy.state.is_of(&file.opened_as().meta) => Opening::Opened(file, path),
+            Ok(file) if is_in_state(file.opened_as(), &copy.state) => Opening::Opened(file, path),
             Ok(file) => {
                 self.changed(copy, &file);
                 Opening::Changed
@@ -174,7 +174,10 @@ impl<'a> ItemContext<'a> {
             return;
         };
         match self.opener.names_of(copy, file) {
-            Ok(names) => self.push(copy, names, FileOutcome::Changed(now.meta)),
+            Ok(names) => {
+                let ino = copy.state.inode_now(&now.meta, now.dev);
+                self.push(copy, names, FileOutcome::Changed(now.meta, ino));
+            }
             Err(error) => self.report.fatal = Some(error),
         }
     }

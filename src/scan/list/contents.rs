@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use super::diff::{Comparison, Diff};
 use super::entries::{Examiner, Found, FoundFile};
 use super::folder::Folder;
+use super::inodes::Inodes;
 use super::subfolders::Subfolders;
 use super::visit::{Stop, Visit, fault};
 use crate::access::{is_racy, volume_row};
@@ -34,8 +35,8 @@ pub(super) struct Contents<'v, 'a, 'c> {
     visit: &'v mut Visit<'a, 'c>,
     folder: Folder,
     volume: VolumeId,
-    /// The device on which inode numbers identify files.
-    stable_dev: Option<u64>,
+    /// How files are numbered, where that is stable.
+    inodes: Option<Inodes>,
     /// How many files may be opened while they are looked at.
     most_open: usize,
     /// When the listing began.
@@ -67,7 +68,7 @@ impl<'v, 'a, 'c> Contents<'v, 'a, 'c> {
             is_elsewhere,
             most_open: most_open(visit, &folder, &volume),
             volume: volume_id,
-            stable_dev: volume.stable_inodes.then_some(folder.stat.dev),
+            inodes: Inodes::of(&volume, &folder.stat),
             began,
             is_repeat: visit.is_repeat(),
             visit,
@@ -122,7 +123,7 @@ impl<'v, 'a, 'c> Contents<'v, 'a, 'c> {
         }
         // One that is listed in parts would have to be signed in parts.
         let signature = match after {
-            None => sign(&found, self.stable_dev, self.began),
+            None => sign(&found, self.inodes, self.began),
             Some(_) => None,
         };
         let is_unchanged =
@@ -162,7 +163,7 @@ impl Contents<'_, '_, '_> {
             below: &self.folder.below,
             ignores: &self.folder.known.ignores,
             start_depth: item.start_depth,
-            stable_dev: self.stable_dev,
+            inodes: self.inodes,
             most_open: self.most_open,
             listing,
         };
@@ -212,7 +213,7 @@ impl Contents<'_, '_, '_> {
         range: NameRange<'_>,
     ) -> Result<Diff, CatalogError> {
         let ignore_ctime = self.visit.listing.ignore_ctime;
-        let mut comparison = Comparison::new(files, unsure, self.stable_dev, ignore_ctime);
+        let mut comparison = Comparison::new(files, unsure, self.inodes, ignore_ctime);
         if !self.folder.known.is_new {
             let catalog = self.visit.context.opener.catalog();
             catalog.files_of(self.visit.item.folder, range, |row| {
@@ -411,7 +412,7 @@ fn most_open(visit: &Visit<'_, '_>, folder: &Folder, volume: &Volume) -> usize {
 
 /// The signature of the files of a whole folder; `None` where some rows stay as
 /// they are, or where a file is so fresh that its next change may not show.
-fn sign(found: &Found, stable_dev: Option<u64>, began: i64) -> Option<Signature> {
+fn sign(found: &Found, inodes: Option<Inodes>, began: i64) -> Option<Signature> {
     if !found.unsure_files.is_empty() {
         return None;
     }
@@ -426,7 +427,7 @@ fn sign(found: &Found, stable_dev: Option<u64>, began: i64) -> Option<Signature>
             size: stat.meta.size,
             mtime_ns: stat.meta.mtime_ns,
             ctime_ns: stat.meta.ctime_ns,
-            ino: (stable_dev == Some(stat.dev)).then_some(stat.meta.ino),
+            ino: inodes.and_then(|inodes| inodes.number(stat)),
         };
         if is_racy(&state, began) {
             return None;

@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::vec::IntoIter;
 
 use super::entries::FoundFile;
+use super::inodes::Inodes;
 use crate::catalog::{FileChange, KnownFile};
 use crate::model::{FileState, ScanCounters};
 use crate::platform::Stat;
@@ -30,8 +31,8 @@ pub(crate) struct Comparison<'a> {
     files: Peekable<IntoIter<FoundFile>>,
     /// Rows of these names (sorted) stay as they are.
     unsure: &'a [OsString],
-    /// The device whose inode numbers identify files.
-    stable_dev: Option<u64>,
+    /// How files are numbered, where that is stable.
+    inodes: Option<Inodes>,
     ignore_ctime: bool,
     diff: Diff,
 }
@@ -40,13 +41,13 @@ impl<'a> Comparison<'a> {
     pub(crate) fn new(
         files: Vec<FoundFile>,
         unsure: &'a [OsString],
-        stable_dev: Option<u64>,
+        inodes: Option<Inodes>,
         ignore_ctime: bool,
     ) -> Self {
         Self {
             files: files.into_iter().peekable(),
             unsure,
-            stable_dev,
+            inodes,
             ignore_ctime,
             diff: Diff::default(),
         }
@@ -81,7 +82,7 @@ impl<'a> Comparison<'a> {
             is_link,
         } = file;
         let mut meta = stat.meta;
-        let ino = (self.stable_dev == Some(stat.dev)).then_some(meta.ino);
+        let ino = self.inodes.and_then(|inodes| inodes.number(&stat));
         if ino.is_none() && meta.allocated == 0 {
             // Some FUSE filesystems know nothing of blocks.
             meta.allocated = meta.size;
@@ -192,6 +193,10 @@ mod tests {
     use crate::platform::EntryKind;
 
     const DEV: u64 = 7;
+    const PLAIN: Inodes = Inodes {
+        dev: DEV,
+        is_layered: false,
+    };
 
     fn stat(size: u64, mtime_ns: i64, ctime_ns: i64, ino: u64) -> Stat {
         Stat {
@@ -236,17 +241,17 @@ mod tests {
         files: Vec<FoundFile>,
         unsure: &[OsString],
         rows: &[KnownFile<'_>],
-        stable_dev: Option<u64>,
+        inodes: Option<Inodes>,
         ignore_ctime: bool,
     ) -> Diff {
-        let mut comparison = Comparison::new(files, unsure, stable_dev, ignore_ctime);
+        let mut comparison = Comparison::new(files, unsure, inodes, ignore_ctime);
         rows.iter().for_each(|row| comparison.row(row));
         comparison.finish()
     }
 
     fn diff(files: &[(&str, Stat)], rows: &[KnownFile<'_>], ignore_ctime: bool) -> Diff {
         let files = files.iter().map(|(name, stat)| found(name, *stat));
-        compare(files.collect(), &[], rows, Some(DEV), ignore_ctime)
+        compare(files.collect(), &[], rows, Some(PLAIN), ignore_ctime)
     }
 
     #[test]
@@ -284,7 +289,7 @@ mod tests {
     fn a_file_that_became_a_link_to_itself_gets_a_new_row() {
         let mut link = found("a", stat(1, 2, 3, 4));
         link.is_link = true;
-        let diff = compare(vec![link], &[], &[row("a", 1, 2, 3, 4)], Some(DEV), false);
+        let diff = compare(vec![link], &[], &[row("a", 1, 2, 3, 4)], Some(PLAIN), false);
         assert!(diff.changes[0].is_link && diff.changes[0].keeps_digest);
         assert_eq!(diff.counts.changed, 0);
     }
@@ -326,7 +331,7 @@ mod tests {
             row("here", 1, 2, 3, 6),
         ];
         let files = vec![found("here", stat(1, 2, 3, 6))];
-        let diff = compare(files, &["filtered".into()], &rows, Some(DEV), false);
+        let diff = compare(files, &["filtered".into()], &rows, Some(PLAIN), false);
         assert_eq!(diff.vanished, ["absent"]);
     }
 
@@ -341,13 +346,13 @@ mod tests {
 
     #[test]
     fn a_file_without_blocks_is_all_holes_only_where_that_is_believed() {
-        let allocated = |stable_dev| {
+        let allocated = |inodes| {
             let mut stat = stat(9, 2, 3, 4);
             stat.meta.allocated = 0;
-            let diff = compare(vec![found("a", stat)], &[], &[], stable_dev, false);
+            let diff = compare(vec![found("a", stat)], &[], &[], inodes, false);
             diff.changes[0].meta.allocated
         };
-        assert_eq!(allocated(Some(DEV)), 0);
+        assert_eq!(allocated(Some(PLAIN)), 0);
         assert_eq!(allocated(None), 9);
     }
 }

@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::Path;
 
+use super::inodes::Inodes;
 use crate::model::FileName;
 use crate::platform::{Dir, EntryKind, Links, OpenFile, RawEntry, Stat};
 use crate::scan::context::ListingContext;
@@ -41,8 +42,8 @@ pub(crate) struct Examiner<'a> {
     pub(crate) below: &'a Path,
     pub(crate) ignores: &'a IgnoreChain,
     pub(crate) start_depth: usize,
-    /// The device on which inode numbers identify files.
-    pub(crate) stable_dev: Option<u64>,
+    /// How files are numbered, where that is stable.
+    pub(crate) inodes: Option<Inodes>,
     /// How many files may be opened rather than asked about.
     pub(crate) most_open: usize,
     pub(crate) listing: &'a ListingContext,
@@ -135,7 +136,7 @@ impl Examiner<'_> {
         let is_mounted_over = !is_link && stat.mount != self.folder.mount;
         // Without an inode to know it by, a file that a link leads to would
         // count as a copy of itself.
-        let is_unknown = is_link && self.stable_dev != Some(stat.dev);
+        let is_unknown = is_link && !self.inodes.is_some_and(|inodes| inodes.are_of(&stat));
         if self.listing.own_files.contains(&stat.id()) || is_mounted_over || is_unknown {
             return false;
         }

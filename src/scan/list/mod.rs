@@ -5,6 +5,7 @@ mod contents;
 mod diff;
 mod entries;
 mod folder;
+mod inodes;
 mod subfolders;
 mod visit;
 

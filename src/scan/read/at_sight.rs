@@ -8,6 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::sample::{SampleBatch, Sampler, WINDOW, ask_for};
+use crate::access::is_in_state;
 use crate::catalog::FileChange;
 use crate::model::{Fault, FolderId, Step, VolumeId};
 use crate::platform::{Dir, Links, OpenFile};
@@ -144,7 +145,7 @@ impl ListedFolder<'_> {
             None => self.dir.open_file(&change.name, self.links)?,
         };
         let state = state_of(change);
-        if !state.is_of(&file.opened_as().meta) {
+        if !is_in_state(file.opened_as(), &state) {
             return Ok(false);
         }
         let read = |chunk: &mut [u8], at| item.read(&file, chunk, at);

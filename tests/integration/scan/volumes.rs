@@ -144,3 +144,51 @@ fn an_image_below_a_root_is_read_again_and_two_mounts_of_one_are_one_copy() {
     says("rescan", "2 changed");
     says("report", "no duplicates found");
 }
+
+/// An overlay lends its files the device numbers of the filesystems it is over.
+#[test]
+fn a_file_of_a_layer_is_one_copy_under_all_its_names() {
+    let env = TestEnv::new();
+    env.random("content", 1, 50_000)
+        .random("other", 2, 60_000)
+        .folder("low")
+        .folder("up")
+        .folder("merged")
+        .folder("bound");
+    let script = "
+        truncate -s 8M low.img; mkfs.ext4 -q low.img || exit 77
+        mount -o loop low.img low || exit 77
+        mount -t tmpfs none up; mkdir up/upper up/work low/sub
+        cp content low/sub/1; ln low/sub/1 low/sub/2; ln low/sub/1 low/3
+        mount -t overlay -o lowerdir=low,upperdir=up/upper,workdir=up/work none merged || exit 77
+        cp other merged/sub/4; ln merged/sub/4 merged/5
+        test $(stat -c %d merged) != $(stat -c %d merged/3) || exit 77
+        mount --bind merged/sub bound
+        sleep 0.1
+        echo == scan; $DUPESCAN scan merged bound
+        echo == report; $DUPESCAN report
+        cp merged/3 merged/copy; sleep 0.1
+        echo == again; $DUPESCAN scan merged bound
+        echo == group; $DUPESCAN report --links
+        echo == check; $DUPESCAN report --check
+        echo == audit; $DUPESCAN audit";
+    let Some(run) = run(&env, script) else {
+        skip!("cannot mount an overlay over several filesystems");
+    };
+    let run = run.ok();
+    for (name, sentence) in [
+        ("report", "no duplicates found"),
+        ("again", "1 new, 8 of 9 files unchanged"),
+        ("group", "2 copies of 48.8 KiB"),
+        ("group", "1 duplicate group, 2 copies, 48.8 KiB reclaimable"),
+        ("check", "1 duplicate group, 2 copies, 48.8 KiB reclaimable"),
+        ("audit", "2 files, 97.7 KiB OK"),
+    ] {
+        let text = part(&run, name);
+        assert!(
+            text.contains(sentence),
+            "{name}: {sentence}{}",
+            run.describe()
+        );
+    }
+}

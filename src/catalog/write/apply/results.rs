@@ -46,8 +46,8 @@ impl Applier<'_> {
                 FileOutcome::Partly(partly) => {
                     hash_states::save(self.transaction, *folder, name, &result.state, partly)?;
                 }
-                FileOutcome::Changed(meta) => {
-                    self.change_file(*folder, name, &result.state, meta)?;
+                FileOutcome::Changed(meta, ino) => {
+                    self.change_file((*folder, name), &result.state, (meta, *ino))?;
                 }
                 _ => self.store(scan, *folder, name, result)?,
             }
@@ -57,7 +57,7 @@ impl Applier<'_> {
             FileOutcome::Digested { .. } | FileOutcome::Settled { .. } => {
                 self.sums.scan(scan).hashed += 1;
             }
-            FileOutcome::Partly(_) | FileOutcome::Changed(_) | FileOutcome::Vanished => {}
+            FileOutcome::Partly(_) | FileOutcome::Changed(..) | FileOutcome::Vanished => {}
         }
         Ok(())
     }
@@ -92,7 +92,7 @@ impl Applier<'_> {
                 sql::execute(&mut statements.settled, &[row, state, params![racy, scan]])?;
                 *racy
             }
-            FileOutcome::Partly(_) | FileOutcome::Changed(_) | FileOutcome::Vanished => false,
+            FileOutcome::Partly(_) | FileOutcome::Changed(..) | FileOutcome::Vanished => false,
         };
         if racy {
             signature::forget(self.transaction, folder)?;
@@ -107,17 +107,16 @@ impl Applier<'_> {
     /// expected, and forgets what belonged to that state.
     fn change_file(
         &mut self,
-        folder: FolderId,
-        name: &[u8],
+        (folder, name): (FolderId, &[u8]),
         state: &FileState,
-        meta: &FileMeta,
+        (meta, ino): (&FileMeta, Option<u64>),
     ) -> rusqlite::Result<()> {
         let mut change = self.transaction.prepare_cached(&format!(
             "UPDATE files SET {}, {} WHERE {STILL_IN_STATE} AND removed_in IS NULL",
             terms::set_metadata(7),
             terms::forget_content()
         ))?;
-        let metadata = terms::metadata_values(meta, state.ino.map(|_| meta.ino));
+        let metadata = terms::metadata_values(meta, ino);
         let before = terms::state_values(state);
         let row = params![folder, name];
         let values = [row, &sql::values(&before), &sql::values(&metadata)];
