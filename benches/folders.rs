@@ -183,6 +183,7 @@ fn fill(path: &Path, kind: &str, folders: u64) -> Result<u64, CatalogError> {
         identity: "uuid:bench".to_owned(),
         fstype: "ext4".to_owned(),
         stable_inodes: true,
+        disk: None,
     })?;
     let placement = catalog.place(Path::new("/bench"), volume)?;
     let scan = catalog.begin_scan(&NewScan {

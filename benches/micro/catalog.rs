@@ -42,6 +42,7 @@ fn write_rows(path: &Path) -> Result<(), CatalogError> {
         identity: "uuid:bench".to_owned(),
         fstype: "ext4".to_owned(),
         stable_inodes: true,
+        disk: None,
     })?;
     let placement = catalog.place(Path::new("/bench"), volume)?;
     let scan = catalog.begin_scan(&NewScan {

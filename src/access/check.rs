@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::roots::{OpenRoot, OpenRoots, open_online};
+use super::roots::{OpenRoot, OpenRoots, meet_volumes, open_online};
 use super::state::is_in_state;
 use super::tops::VolumeTops;
 use crate::catalog::{CatalogError, ReadOnly, RootRow, VolumeTop};
@@ -47,7 +47,7 @@ impl Checker {
     }
 
     fn new(roots: Vec<RootRow>, tops: Vec<VolumeTop>) -> Self {
-        let volumes = VolumeTable::new();
+        let volumes = meet_volumes(&roots);
         let roots = open_online(roots, &volumes, |_, _| ());
         Self {
             tops: VolumeTops::look(tops, &roots, &volumes),
@@ -208,7 +208,9 @@ mod tests {
                 identity: "uuid:1".into(),
                 fstype: "ext4".into(),
                 stable_inodes: true,
+                disk: None,
             },
+            folder: None,
             volume_id: crate::model::VolumeId(1),
             follow: false,
             folders: 1,

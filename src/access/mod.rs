@@ -11,8 +11,8 @@ mod tops;
 pub(crate) use check::{Checker, Look};
 pub(crate) use opener::{OpenError, Opener, folder_fault};
 pub(crate) use roots::{
-    OpenRoot, OpenRoots, empty_reason, join, meet_volumes, moved_reason, online_state, open_online,
-    volume_row,
+    OpenRoot, OpenRoots, empty_reason, join, known_volume, meet_volumes, moved_reason,
+    online_state, open_online, volume_row,
 };
 pub(crate) use state::{is_in_state, is_racy, is_unchanged};
 pub(crate) use tops::VolumeTops;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::catalog::{RootRow, VolumeRow};
 use crate::model::RootId;
-use crate::platform::{Dir, Links, Volume, VolumeTable};
+use crate::platform::{Dir, KnownVolume, Links, Volume, VolumeTable};
 
 /// A root that can be read now.
 #[derive(Debug)]
@@ -102,12 +102,44 @@ pub(crate) fn moved_reason(root: &RootRow, now: &Volume) -> Option<String> {
 /// that every command gives the same identities to clones and to images that are
 /// mounted twice.
 pub(crate) fn meet_volumes(roots: &[RootRow]) -> VolumeTable {
-    let volumes = VolumeTable::new();
-    for root in roots {
+    let known: Vec<KnownVolume> = roots
+        .iter()
+        .map(|root| known_volume(&root.volume))
+        .collect();
+    let volumes = VolumeTable::knowing(known.clone());
+    let mut elsewhere = Vec::new();
+    for (root, known) in roots.iter().zip(&known) {
+        let met = nearest(&root.path).and_then(|dir| {
+            let dev = dir.stat()?.dev;
+            let is_it = volumes.in_place(&dir, dev, known)?.is_some();
+            Ok((!is_it).then_some((dir, dev)))
+        });
         // One that cannot be opened has no volume now.
-        let _ignored = Dir::open_root(&root.path).and_then(|dir| volumes.of(&dir, dir.stat()?.dev));
+        elsewhere.extend(met.ok().flatten());
+    }
+    for (dir, dev) in elsewhere {
+        let _ignored = volumes.of(&dir, dev);
     }
     volumes
+}
+
+/// The folder at `path`, or the nearest one above it that is there: the volume of a
+/// root that was deleted is still known by its place.
+fn nearest(path: &Path) -> io::Result<Dir> {
+    let open = |folder| match Dir::open_root(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        opened => Some(opened),
+    };
+    let opened = path.ancestors().find_map(open);
+    opened.unwrap_or_else(|| Err(io::ErrorKind::NotFound.into()))
+}
+
+/// A volume as the platform knows it again.
+pub(crate) fn known_volume(volume: &VolumeRow) -> KnownVolume {
+    KnownVolume {
+        identity: volume.identity.clone(),
+        disk: volume.disk.clone(),
+    }
 }
 
 /// Why a root that holds nothing now is not believed, if so.
@@ -125,6 +157,7 @@ pub(crate) fn volume_row(volume: &Volume) -> VolumeRow {
         identity: volume.identity.clone(),
         fstype: volume.fstype.to_owned(),
         stable_inodes: volume.stable_inodes,
+        disk: volume.disk.clone(),
     }
 }
 

@@ -3,12 +3,11 @@
 use std::path::PathBuf;
 
 use super::history::path_of;
-use crate::access::online_state;
+use crate::access::{meet_volumes, online_state};
 use crate::catalog::{
     CatalogError, Lock, ReadOnly, RootRow, ScanRow, StageProgress, VolumeRow, Wanted, own_files,
 };
 use crate::model::{Algorithm, ScanId, Stage, Timestamp, Totals};
-use crate::platform::VolumeTable;
 
 /// Everything that is shown.
 pub(crate) struct Status {
@@ -164,7 +163,7 @@ fn size_of(catalog: &ReadOnly) -> u64 {
 }
 
 fn root_states(catalog: &ReadOnly, roots: Vec<RootRow>) -> Result<Vec<RootStatus>, CatalogError> {
-    let volumes = VolumeTable::new();
+    let volumes = meet_volumes(&roots);
     roots
         .into_iter()
         .map(|root| {

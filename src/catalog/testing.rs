@@ -233,6 +233,7 @@ impl Run {
                 identity: volume.to_owned(),
                 fstype: "ext4".to_owned(),
                 stable_inodes: volume.starts_with("uuid:"),
+                disk: None,
             })
             .unwrap();
         let placement = catalog.place(Path::new(root), volume).unwrap();

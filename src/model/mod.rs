@@ -24,8 +24,8 @@ pub(crate) use escape::{disarm, is_hazardous};
 pub use fault::{Fault, FaultClass, Step};
 pub(crate) use files::CopyNumbers;
 pub use files::{
-    AsOf, CopyEntry, CopyId, FileMeta, FileName, FileState, Group, Reach, Summary, TopFolder,
-    TopGroup, Totals, layer_inode, occupied, reclaimable, total,
+    AsOf, CopyEntry, CopyId, FileMeta, FileName, FileState, FolderIdentity, Group, Reach, Summary,
+    TopFolder, TopGroup, Totals, layer_inode, occupied, reclaimable, total,
 };
 pub use globs::{Globs, meant_below};
 pub use ids::{ActionId, FaultId, FolderId, PlanId, RootId, RunId, ScanId, VolumeId};

@@ -11,9 +11,10 @@ use super::first_scan::FirstScan;
 use super::observe::Notice;
 use super::plan::{Plan, open_roots};
 use super::worker::Worker;
+use crate::access::meet_volumes;
 use crate::catalog::{Exclusive, Writer};
 use crate::model::{Mode, ScanId};
-use crate::platform::{VolumeTable, lower_priority, most_open_files};
+use crate::platform::{lower_priority, most_open_files};
 
 /// File descriptors kept for SQLite, folders, logs and the like.
 const RESERVED_FILES: u64 = 64;
@@ -35,7 +36,7 @@ pub(crate) fn start(
     if plan.options.nice {
         be_nice();
     }
-    let volumes = VolumeTable::new();
+    let volumes = meet_volumes(&catalog.roots()?);
     let roots = open_roots(&mut catalog, plan, &volumes, notify)?;
     let path = catalog.path().to_owned();
     let algorithm = catalog.reader()?.algorithm()?;

@@ -10,7 +10,7 @@ use crate::catalog::store::{
     CatalogError, Exclusive, ReadOnly, blob, path_blob, rows, sql, unsigned,
 };
 use crate::catalog::write::forget_summary;
-use crate::model::{FolderId, RootId, VolumeId};
+use crate::model::{FolderId, FolderIdentity, RootId, VolumeId};
 
 /// A root as the catalog knows it.
 #[derive(Debug, Clone)]
@@ -25,6 +25,8 @@ pub struct RootRow {
     pub volume: VolumeRow,
     /// That volume's id.
     pub volume_id: VolumeId,
+    /// Which folder it is, where its filesystem tells.
+    pub folder: Option<FolderIdentity>,
     /// Whether its last scan followed symbolic links.
     pub follow: bool,
     /// Live folders in it.
@@ -36,8 +38,8 @@ pub struct RootRow {
 }
 
 const ROOT_SQL: &str = "SELECT roots.id, roots.path, folders.id, volumes.identity, volumes.fstype,
-        volumes.stable_inodes, roots.follow, roots.folders, roots.files, roots.bytes,
-        volumes.id
+        volumes.stable_inodes, volumes.disk, volumes.id, roots.ino, roots.born_ns, roots.follow,
+        roots.folders, roots.files, roots.bytes
    FROM roots
    JOIN folders ON folders.root = roots.id AND folders.parent IS NULL
    JOIN volumes ON volumes.id = roots.volume
@@ -49,11 +51,12 @@ fn root_row(row: &Row<'_>) -> rusqlite::Result<RootRow> {
         path: rows::path(row, 1)?,
         top: row.get(2)?,
         volume: volume_row(row, 3)?,
-        volume_id: row.get(10)?,
-        follow: row.get(6)?,
-        folders: unsigned(row.get(7)?),
-        files: unsigned(row.get(8)?),
-        bytes: unsigned(row.get(9)?),
+        volume_id: row.get(7)?,
+        folder: FolderIdentity::of_columns(row.get(8)?, row.get(9)?),
+        follow: row.get(10)?,
+        folders: unsigned(row.get(11)?),
+        files: unsigned(row.get(12)?),
+        bytes: unsigned(row.get(13)?),
     })
 }
 

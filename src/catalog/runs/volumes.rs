@@ -8,7 +8,7 @@ use rusqlite::{Connection, Row, Transaction, params};
 use crate::catalog::store::terms::{self, UNREAD};
 use crate::catalog::store::{CatalogError, Exclusive, FolderPaths, ReadOnly, sql};
 use crate::catalog::write::{WriterHandle, forget_summary, unsettle};
-use crate::model::{FolderId, RootId, Timestamp, VolumeId};
+use crate::model::{FolderId, FolderIdentity, RootId, Timestamp, VolumeId};
 
 /// A filesystem, as the platform layer identified it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub struct VolumeRow {
     pub fstype: String,
     /// Whether inode numbers identify files on it.
     pub stable_inodes: bool,
+    /// The disk or partition it was last seen on, where the system told.
+    pub disk: Option<String>,
 }
 
 impl VolumeRow {
@@ -70,17 +72,18 @@ pub(crate) fn volume_row(row: &Row<'_>, first: usize) -> rusqlite::Result<Volume
         identity: row.get(first)?,
         fstype: row.get(first + 1)?,
         stable_inodes: row.get(first + 2)?,
+        disk: row.get(first + 3)?,
     })
 }
 
 impl ReadOnly {
     /// The volumes of roots and folders, and when each was last seen.
     pub fn volumes(&self) -> Result<Vec<(VolumeRow, Timestamp)>, CatalogError> {
-        let volumes = "SELECT identity, fstype, stable_inodes, last_seen FROM volumes
+        let volumes = "SELECT identity, fstype, stable_inodes, disk, last_seen FROM volumes
               WHERE id IN (SELECT volume FROM roots UNION SELECT volume FROM folders)
               ORDER BY identity";
         Ok(sql::all(&self.connection, volumes, [], |row| {
-            Ok((volume_row(row, 0)?, row.get(3)?))
+            Ok((volume_row(row, 0)?, row.get(4)?))
         })?)
     }
 
@@ -91,7 +94,7 @@ impl ReadOnly {
 
     /// The topmost live folders of every volume, in each root.
     pub fn volume_tops(&self) -> Result<Vec<VolumeTop>, CatalogError> {
-        let tops = "SELECT folders.id, identity, fstype, stable_inodes
+        let tops = "SELECT folders.id, identity, fstype, stable_inodes, disk
                FROM folders JOIN volumes ON volumes.id = folders.volume
                LEFT JOIN folders AS parents ON parents.id = folders.parent
               WHERE parents.volume IS NOT folders.volume AND folders.removed_in IS NULL";
@@ -121,8 +124,13 @@ impl Exclusive {
     /// Stores the volume that a root is on now. Identities without a UUID change
     /// with every boot; all folders of the root follow, or two names of one file,
     /// seen in different boots, would count as two copies. What does not hold on
-    /// the new volume is forgotten.
-    pub fn rehome(&mut self, root: RootId, volume: VolumeId) -> Result<(), CatalogError> {
+    /// the new volume is forgotten. `folder` is which folder it is.
+    pub fn rehome(
+        &mut self,
+        root: RootId,
+        volume: VolumeId,
+        folder: Option<FolderIdentity>,
+    ) -> Result<(), CatalogError> {
         let transaction = self.connection.transaction()?;
         let old = "SELECT volume FROM roots WHERE id = ?1";
         let old: VolumeId = sql::value(&transaction, old, [root])?;
@@ -138,6 +146,12 @@ impl Exclusive {
         ] {
             transaction.execute(statement, params![root, volume])?;
         }
+        let (ino, born) = FolderIdentity::columns(folder);
+        transaction.execute(
+            "UPDATE roots SET ino = ?2, born_ns = ?3
+              WHERE id = ?1 AND (ino IS NOT ?2 OR born_ns IS NOT ?3)",
+            params![root, ino, born],
+        )?;
         transaction.commit()?;
         Ok(())
     }
@@ -151,20 +165,21 @@ impl WriterHandle {
 }
 
 fn volume_numbered(connection: &Connection, volume: VolumeId) -> rusqlite::Result<VolumeRow> {
-    let find = "SELECT identity, fstype, stable_inodes FROM volumes WHERE id = ?1";
+    let find = "SELECT identity, fstype, stable_inodes, disk FROM volumes WHERE id = ?1";
     connection.query_row(find, [volume], |row| volume_row(row, 0))
 }
 
 /// Inserts a volume or refreshes the moment it was last seen.
 fn upsert_volume(connection: &Connection, volume: &VolumeRow) -> rusqlite::Result<VolumeId> {
-    let upsert = "INSERT INTO volumes (identity, fstype, stable_inodes, last_seen)
-         VALUES (?1, ?2, ?3, ?4)
+    let upsert = "INSERT INTO volumes (identity, fstype, stable_inodes, last_seen, disk)
+         VALUES (?1, ?2, ?3, ?4, ?5)
          ON CONFLICT (identity) DO UPDATE SET
              fstype = excluded.fstype, stable_inodes = excluded.stable_inodes,
-             last_seen = excluded.last_seen
+             last_seen = excluded.last_seen, disk = coalesce(excluded.disk, disk)
          RETURNING id";
     let (identity, fstype) = (&volume.identity, &volume.fstype);
-    let values = params![identity, fstype, volume.stable_inodes, Timestamp::now()];
+    let (stable, disk) = (volume.stable_inodes, &volume.disk);
+    let values = params![identity, fstype, stable, Timestamp::now(), disk];
     sql::value(connection, upsert, values)
 }
 

@@ -3,14 +3,14 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use crate::access::volume_row;
+use crate::access::{known_volume, meet_volumes, volume_row};
 use crate::answers::{resolve, root_named};
 use crate::catalog::{CatalogError, Exclusive, RootRow, VolumeRow};
 use crate::cli::args::{RootsArgs, RootsCommand};
 use crate::cli::session::Context;
 use crate::cli::terminal::{Exit, exit, output};
 use crate::model::{Fault, Step, escape};
-use crate::platform::{Dir, Volume};
+use crate::platform::Dir;
 use crate::report::text::{grouped, human_size};
 use crate::report::{Align, table};
 
@@ -47,7 +47,7 @@ fn move_root(context: &Context, old: &Path, new: &Path) -> anyhow::Result<()> {
     let roots = catalog.roots()?;
     let root = root_named(&roots, old)?;
     let new = resolve(new)?;
-    let volume = volume_of(&new)?;
+    let volume = volume_of(&new, root, &roots)?;
     refuse_strangers(&catalog, root, &new)?;
     warn_of_another_volume(context, root, &new, &volume);
     let moved = catalog
@@ -64,18 +64,25 @@ fn move_root(context: &Context, old: &Path, new: &Path) -> anyhow::Result<()> {
     ))
 }
 
-/// The volume of a folder. Anything that cannot be opened as a folder is a
-/// usage error.
-fn volume_of(path: &Path) -> anyhow::Result<VolumeRow> {
-    let volume = Dir::open_root(path)
-        .and_then(|dir| Volume::of(&dir, dir.stat()?.dev))
-        .map_err(|error| {
-            exit::usage(format_args!(
-                "cannot use {} as the new folder: {}",
-                path.display(),
-                Fault::from_io(Step::OpenFolder, &error).message
-            ))
-        })?;
+/// The volume of the folder that a root moved to. Where nothing tells the disk from
+/// a clone, the user does. Anything that cannot be opened as a folder is a usage
+/// error.
+fn volume_of(path: &Path, root: &RootRow, roots: &[RootRow]) -> anyhow::Result<VolumeRow> {
+    let volumes = meet_volumes(roots);
+    let find = |dir: Dir| {
+        let dev = dir.stat()?.dev;
+        match volumes.in_place(&dir, dev, &known_volume(&root.volume))? {
+            Some(volume) => Ok(volume),
+            None => volumes.of(&dir, dev),
+        }
+    };
+    let volume = Dir::open_root(path).and_then(find).map_err(|error| {
+        exit::usage(format_args!(
+            "cannot use {} as the new folder: {}",
+            path.display(),
+            Fault::from_io(Step::OpenFolder, &error).message
+        ))
+    })?;
     Ok(volume_row(&volume))
 }
 

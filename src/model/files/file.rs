@@ -84,6 +84,31 @@ fn mix(number: u64) -> u64 {
     number ^ (number >> 31)
 }
 
+/// Which folder it is, wherever its filesystem is mounted: an inode number alone is
+/// given to another folder after the first one was deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FolderIdentity {
+    /// Inode number.
+    pub ino: u64,
+    /// When it was made, signed nanoseconds since 1970.
+    pub born_ns: i64,
+}
+
+impl FolderIdentity {
+    /// As the catalog stores it.
+    pub(crate) fn columns(folder: Option<Self>) -> (Option<i64>, Option<i64>) {
+        folder
+            .map(|folder| (folder.ino.cast_signed(), folder.born_ns))
+            .unzip()
+    }
+
+    /// From what the catalog stores.
+    pub(crate) fn of_columns(ino: Option<i64>, born_ns: Option<i64>) -> Option<Self> {
+        let ino = ino?.cast_unsigned();
+        born_ns.map(|born_ns| Self { ino, born_ns })
+    }
+}
+
 /// A name in a folder. Most are short enough to need no memory of their own: a
 /// scan makes one for every file on one thread and drops it on another.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -12,6 +12,7 @@ use super::file::OpenFile;
 use super::open::{Links, open_quietly, plain_name};
 use super::stat::Stat;
 use super::{resolve, stat};
+use crate::model::FolderIdentity;
 
 /// How a file is opened for reading. Should it be something else by now, opening
 /// neither waits for it nor makes it this process's terminal.
@@ -76,6 +77,12 @@ impl Dir {
     /// The state of the folder itself.
     pub fn stat(&self) -> io::Result<Stat> {
         stat::of_fd(&self.fd)
+    }
+
+    /// Which folder it is, wherever it is mounted; `None` where the filesystem does
+    /// not tell.
+    pub fn identity(&self) -> io::Result<Option<FolderIdentity>> {
+        stat::folder_identity(&self.fd)
     }
 
     /// The state of the entry `name`, or of what a link leads to.

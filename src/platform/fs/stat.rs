@@ -6,7 +6,7 @@ use std::path::Path;
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::{AtFlags, FileType};
 
-use crate::model::FileMeta;
+use crate::model::{FileMeta, FolderIdentity};
 
 /// What a name refers to, as far as a scan distinguishes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -104,6 +104,12 @@ pub(crate) fn of_file(fd: impl AsFd) -> io::Result<Stat> {
     portable::of_fd(fd.as_fd()).map_err(Into::into)
 }
 
+/// Which folder `fd` is; `None` where the filesystem does not keep when folders were
+/// made.
+pub(crate) fn folder_identity(fd: impl AsFd) -> io::Result<Option<FolderIdentity>> {
+    system::folder_identity(fd.as_fd()).map_err(Into::into)
+}
+
 /// Seconds and nanoseconds as one number, clamped to what an `i64` holds (the
 /// years 1677 to 2262).
 fn nanoseconds(seconds: i64, nanos: i64) -> i64 {
@@ -123,7 +129,7 @@ mod system {
     use rustix::io::{Errno, Result, retry_on_intr};
 
     use super::{EntryKind, Stat, nanoseconds, portable};
-    use crate::model::FileMeta;
+    use crate::model::{FileMeta, FolderIdentity};
 
     const FIELDS: StatxFlags = StatxFlags::TYPE
         .union(StatxFlags::NLINK)
@@ -154,9 +160,27 @@ mod system {
         }
     }
 
+    pub(crate) fn folder_identity(fd: BorrowedFd<'_>) -> Result<Option<FolderIdentity>> {
+        const ASKED: StatxFlags = StatxFlags::INO.union(StatxFlags::BTIME);
+        match retry_on_intr(|| rustix::fs::statx(fd, c"", FLAGS | AtFlags::EMPTY_PATH, ASKED)) {
+            Ok(statx) => {
+                let is_told = StatxFlags::from_bits_retain(statx.stx_mask).contains(ASKED);
+                Ok(is_told.then(|| FolderIdentity {
+                    ino: statx.stx_ino,
+                    born_ns: time(&statx.stx_btime),
+                }))
+            }
+            Err(Errno::NOSYS) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn time(at: &StatxTimestamp) -> i64 {
+        nanoseconds(at.tv_sec, at.tv_nsec.into())
+    }
+
     fn from_statx(statx: &Statx) -> Stat {
         let answered = StatxFlags::from_bits_retain(statx.stx_mask);
-        let time = |at: &StatxTimestamp| nanoseconds(at.tv_sec, at.tv_nsec.into());
         Stat {
             kind: EntryKind::from_type(FileType::from_raw_mode(statx.stx_mode.into())),
             meta: FileMeta {
@@ -188,6 +212,13 @@ mod portable {
 
     use super::{EntryKind, Stat, nanoseconds};
     use crate::model::FileMeta;
+
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn folder_identity(
+        _fd: BorrowedFd<'_>,
+    ) -> Result<Option<crate::model::FolderIdentity>> {
+        Ok(None)
+    }
 
     pub(crate) fn of_name(dir: BorrowedFd<'_>, name: &CStr, flags: AtFlags) -> Result<Stat> {
         retry_on_intr(|| rustix::fs::statat(dir, name, flags)).map(|stat| from_stat(&stat))

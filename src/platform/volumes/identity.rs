@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use rustix::fd::BorrowedFd;
 
 use super::fstype::FsType;
+use super::partition;
 use crate::model;
 
 /// The identity of the filesystem that `fd` is on, by what is known of it. An
@@ -19,6 +20,15 @@ pub(crate) fn identity(fd: BorrowedFd<'_>, dev: u64, fstype: FsType) -> String {
     match fstype.is_image() {
         true => format!("{name}/mount:{}", mount_until_unmounted(fd)),
         false => name,
+    }
+}
+
+/// The disk or partition that a filesystem with this identity is on, if the system
+/// tells.
+pub(crate) fn disk(identity: &str, dev: u64, fstype: FsType) -> Option<String> {
+    match (fstype.name, identity.strip_prefix("uuid:")) {
+        ("btrfs", Some(uuid)) => partition::name_of_btrfs(uuid.split('/').next()?),
+        _ => partition::name(dev),
     }
 }
 

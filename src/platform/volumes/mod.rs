@@ -3,8 +3,9 @@
 mod disk;
 mod fstype;
 pub(crate) mod identity;
+mod partition;
 mod volume;
 
 pub use disk::{is_rotational, read_ahead};
 pub(crate) use fstype::Nature;
-pub use volume::{Volume, VolumeTable};
+pub use volume::{KnownVolume, Volume, VolumeTable};

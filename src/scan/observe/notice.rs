@@ -12,6 +12,10 @@ pub enum Notice {
     Resumed(ScanId, PathBuf),
     /// An unfinished scan is not resumed, and why.
     StartedOver(ScanId, PathBuf, &'static str),
+    /// A root is in another place now, since its disk is mounted there.
+    RootMoved(PathBuf, PathBuf),
+    /// A folder becomes a new root though it looks like another one, and why.
+    NotMoved(PathBuf, PathBuf, &'static str),
     /// Roots inside a new root became part of it.
     Absorbed(PathBuf, PathBuf),
     /// Digests made with another algorithm are computed again.
@@ -57,6 +61,18 @@ impl fmt::Display for Notice {
                 f,
                 "listing {} again instead of resuming scan {scan} ({why}); stored hashes are kept",
                 path.display()
+            ),
+            Self::RootMoved(old, new) => write!(
+                f,
+                "the root {} is at {} now: moved it there in the catalog",
+                old.display(),
+                new.display()
+            ),
+            Self::NotMoved(path, root, why) => write!(
+                f,
+                "{} is scanned as a new root, not as the root {}: {why}",
+                path.display(),
+                root.display()
             ),
             Self::Absorbed(outer, inner) => write!(
                 f,

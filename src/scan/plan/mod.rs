@@ -2,6 +2,7 @@
 //! resumed and which start over. Refuses what would take an unplugged disk for
 //! deleted files.
 
+mod moved;
 mod presence;
 mod request;
 mod roots;
@@ -16,7 +17,6 @@ use crate::catalog::{CatalogError, Exclusive, FaultEntry, NewScan, Placement, Ro
 use crate::model::{
     Algorithm, FaultId, FolderId, Mode, RootId, ScanId, ScanOptions, Stage, Timestamp, VolumeId,
 };
-use crate::platform::VolumeTable;
 use crate::scan::engine::Seeds;
 use crate::scan::error::ScanError;
 use crate::scan::observe::Notice;
@@ -58,15 +58,19 @@ impl Plan {
     ) -> Result<Self, ScanError> {
         check_globs(&request.options)?;
         catalog.mark_orphans()?;
-        let known = catalog.roots()?;
+        let mut known = catalog.roots()?;
         let volumes = meet_volumes(&known);
         let mut refused = Refused::default();
         let mut paths = Vec::new();
         for path in &request.paths {
             paths.extend(refused.keep(resolve(path, &known))?);
         }
+        let paths = outermost(paths);
+        if moved::follow(catalog, &paths, &volumes, notify)? {
+            known = catalog.roots()?;
+        }
         let mut found = Vec::new();
-        for path in outermost(paths) {
+        for path in paths {
             let volume = refused.keep(locate(&path, &known, request, &volumes))?;
             found.extend(volume.map(|volume| (path, volume)));
         }
@@ -139,7 +143,7 @@ impl Plan {
         root: &RootRow,
         faults: &[FaultEntry],
     ) -> Result<Self, ScanError> {
-        if let Err(reason) = online_state(root, &VolumeTable::new()) {
+        if let Err(reason) = online_state(root, &meet_volumes(&catalog.roots()?)) {
             let path = root.path.clone();
             let offline = ScanError::Offline { path, reason };
             return Ok(Self::without_roots(Refused(vec![offline])));

@@ -30,7 +30,8 @@ pub(crate) fn open_roots(
         match state {
             Ok((dir, volume)) => {
                 let volume = catalog.register_volume(&volume_row(&volume))?;
-                catalog.rehome(root.id, volume)?;
+                let folder = dir.identity().ok().flatten();
+                catalog.rehome(root.id, volume, folder)?;
                 open.insert(root.id, open_root(dir, &root, plan)?);
             }
             Err(_) if plan.refused.names(&root.path) => {}

@@ -192,3 +192,146 @@ fn a_file_of_a_layer_is_one_copy_under_all_its_names() {
         );
     }
 }
+
+/// The answers after the disk of the root `a` was mounted at `b`.
+const REMOUNTED: &str = "
+    truncate -s $SIZE disk.img; $MKFS disk.img >/dev/null 2>&1 || exit 77
+    mount -o loop disk.img a || exit 77
+    mkdir -p a/photos/2024; cp content a/photos/x; cp content a/photos/2024/y; sleep 0.1
+    $DUPESCAN scan a/photos
+    umount a; mount -o loop disk.img b
+    echo == moved; $DUPESCAN scan $PLACE
+    echo == report; $DUPESCAN report
+    echo == status; $DUPESCAN status
+    umount b; mount -o loop disk.img a
+    echo == by hand; $DUPESCAN roots move $ROOT a/photos
+    echo == back; $DUPESCAN scan a/photos";
+
+/// `place` is scanned, and `root` is the root then.
+fn check_remounted(make: (&str, &str), place: &str, root: &str, has_moved: bool) {
+    let env = TestEnv::new();
+    env.random("content", 1, 50_000).folder("a").folder("b");
+    let script = REMOUNTED
+        .replace("$SIZE", make.0)
+        .replace("$MKFS", make.1)
+        .replace("$PLACE", place)
+        .replace("$ROOT", root);
+    let Some(run) = run(&env, &script) else {
+        skip!("cannot make or mount a loop image ({})", make.1);
+    };
+    let run = run.ok();
+    let line = format!(
+        "the root {} is at {} now: moved it there in the catalog",
+        env.path("a/photos").display(),
+        env.path("b/photos").display()
+    );
+    assert_eq!(run.err().contains(&line), has_moved, "{}", run.describe());
+    let moved = part(&run, "moved");
+    assert!(moved.contains(", 0 B read"), "{}", run.describe());
+    let report = part(&run, "report");
+    for name in ["b/photos/x", "b/photos/2024/y"] {
+        assert!(report.contains(&env.path(name).display().to_string()));
+    }
+    for text in [report, part(&run, "status")] {
+        let old = env.path("a/photos").display().to_string();
+        assert!(!text.contains(&old), "{}", run.describe());
+    }
+    if root == "b/photos" {
+        assert!(part(&run, "back").contains("2 of 2 files unchanged, 0 B read"));
+    }
+}
+
+#[test]
+fn a_disk_at_another_mount_point_takes_its_root_along() {
+    let make = ("16M", "mkfs.ext4 -q");
+    check_remounted(make, "b/photos", "b/photos", true);
+}
+
+#[test]
+fn a_root_is_found_above_what_is_scanned() {
+    let make = ("320M", "mkfs.xfs -q");
+    check_remounted(make, "b/photos/2024", "b/photos", true);
+}
+
+/// The files of the clone have other contents, though no program of its system wrote
+/// them.
+#[test]
+fn a_clone_of_a_disk_is_a_new_root_and_lends_no_digests() {
+    let env = TestEnv::new();
+    env.random("content", 1, 50_000)
+        .folder("a")
+        .folder("b")
+        .folder("c");
+    let script = "
+    truncate -s 16M disk.img; mkfs.ext4 -q disk.img || exit 77
+    mount -o loop disk.img a || exit 77
+    cp content a/x; cp content a/y; printf 'the content of y, once' > a/z; cp a/z a/w
+    sync; sleep 0.1; $DUPESCAN scan a; stat -c '%i %s %y %z' a/w > before
+    umount a; cp disk.img clone.img
+    LC_ALL=C sed -i 's/the content of y, once/the content of y, then/' clone.img
+    echo == clone; mount -o loop,ro clone.img b; stat -c '%i %s %y %z' b/w | cmp before - || exit 8
+    $DUPESCAN scan b
+    echo == report; $DUPESCAN report --paths
+    echo == both; mount -o loop,ro disk.img c
+    $DUPESCAN scan c
+    echo == all; $DUPESCAN report --paths
+    echo == again; $DUPESCAN scan b c
+    umount b; umount c; mount -o loop,ro clone.img c
+    echo == swapped; $DUPESCAN scan c || echo exit $?";
+    let Some(run) = run(&env, script) else {
+        skip!("cannot make or mount a loop image");
+    };
+    let run = run.ok();
+    let why = format!(
+        "{} is scanned as a new root, not as the root {}: it is on another disk with the same UUID",
+        env.path("b").display(),
+        env.path("a").display()
+    );
+    assert!(run.err().contains(&why), "{}", run.describe());
+    let moved = format!(
+        "the root {} is at {} now",
+        env.path("a").display(),
+        env.path("c").display()
+    );
+    assert!(run.err().contains(&moved), "{}", run.describe());
+    let count = |line| run.err().matches(line).count();
+    assert_eq!(count("is scanned as a new root"), 1, "{}", run.describe());
+    // All copies of x and y, and one of three others: b/z was changed on the disk.
+    let copies = part(&run, "all").lines().count();
+    assert_eq!(copies, 4 + 3, "{}", run.describe());
+    for (name, sentence) in [
+        ("clone", "4 new, 195.4 KiB read"),
+        ("both", "4 of 4 files unchanged, 0 B read"),
+        ("again", "8 of 8 files unchanged, 0 B read"),
+        ("swapped", "exit 3"),
+    ] {
+        let text = part(&run, name);
+        assert!(
+            text.contains(sentence),
+            "{name}: {sentence}{}",
+            run.describe()
+        );
+    }
+    assert!(
+        run.err()
+            .contains("it is on another filesystem than last time")
+    );
+}
+
+#[test]
+fn a_root_that_is_still_in_its_place_is_not_moved() {
+    let env = TestEnv::new();
+    env.random("tree/x", 1, 50_000).folder("bound");
+    let script = "
+        mount --bind tree bound; sleep 0.1
+        $DUPESCAN scan tree
+        echo == bound; $DUPESCAN scan bound
+        echo == report; $DUPESCAN report";
+    let Some(run) = run(&env, script) else {
+        skip!("bind mounts are not permitted");
+    };
+    let run = run.ok();
+    let line = "that is still there; a file that is reached both ways is one copy";
+    assert!(run.err().contains(line), "{}", run.describe());
+    assert!(part(&run, "report").contains("no duplicates found"));
+}

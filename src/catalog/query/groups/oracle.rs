@@ -272,7 +272,8 @@ fn store(bed: &Bed, names: &[Name], is_settled: bool) {
     connection.execute_batch("BEGIN").unwrap();
     connection
         .execute_batch(
-            "INSERT INTO volumes VALUES (1, 'uuid:1', 'ext4', 1, 0), (2, 'uuid:2', 'ext4', 1, 0)",
+            "INSERT INTO volumes (id, identity, fstype, stable_inodes, last_seen)
+                  VALUES (1, 'uuid:1', 'ext4', 1, 0), (2, 'uuid:2', 'ext4', 1, 0)",
         )
         .unwrap();
     for (root, path) in ROOTS.iter().enumerate() {

@@ -15,13 +15,16 @@ CREATE TABLE volumes (
     identity      TEXT    NOT NULL UNIQUE,
     fstype        TEXT    NOT NULL,
     stable_inodes INTEGER NOT NULL CHECK (stable_inodes IN (0, 1)),
-    last_seen     INTEGER NOT NULL
+    last_seen     INTEGER NOT NULL,
+    disk          TEXT
 ) STRICT;
 
 CREATE TABLE roots (
     id         INTEGER PRIMARY KEY,
     path       BLOB    NOT NULL UNIQUE CHECK (length(path) > 0),
     volume     INTEGER NOT NULL REFERENCES volumes,
+    ino        INTEGER,
+    born_ns    INTEGER,
     follow     INTEGER NOT NULL DEFAULT 0 CHECK (follow IN (0, 1)),
     folders    INTEGER NOT NULL DEFAULT 0 CHECK (folders >= 0),
     files      INTEGER NOT NULL DEFAULT 0 CHECK (files >= 0),
