@@ -3,15 +3,19 @@
 
 use std::io;
 
+use super::holes::{Holes, is_surely_sparse};
 use super::state::is_unchanged;
-use crate::hash::{Hasher, probe};
-use crate::model::sampling::{is_short, sample_length, stretches};
+use crate::hash::{ContentHasher, probe};
+use crate::model::sampling::{ZERO_BLOCK, is_short, sample_length, stretches};
 use crate::model::{Algorithm, Digest, Probe};
 use crate::platform::{AlignedBuffer, OpenFile};
 
 /// Bytes read from a file at a time. Larger chunks are not faster, not even for
 /// BLAKE3.
 pub(crate) const CHUNK: usize = 64 * 1024;
+
+// Chunks are what sparse digests are made of.
+const _: () = assert!(CHUNK as u64 == ZERO_BLOCK);
 
 /// The chunks from an offset to the end of a file, each as offset and length.
 /// Further ones begin at multiples of [`CHUNK`]: what an earlier run saved may
@@ -28,23 +32,45 @@ pub(crate) fn chunks(start: u64, size: u64) -> impl Iterator<Item = (u64, usize)
 }
 
 /// The digest of a file whose chunks are read by `read`, which says how many
-/// bytes there were; `None` when the file changed meanwhile.
+/// bytes there were, or `None` to stop; of a hole it is asked to read nothing. `None`
+/// when the file changed meanwhile, or on a stop.
 pub(crate) fn digest_with(
     file: &OpenFile,
     algorithm: Algorithm,
     buffer: &mut [u8],
-    mut read: impl FnMut(&mut [u8], u64) -> io::Result<usize>,
+    mut read: impl FnMut(&mut [u8], u64) -> io::Result<Option<usize>>,
 ) -> io::Result<Option<Digest>> {
     file.advise_sequential();
-    let mut hasher = Hasher::new(algorithm);
-    for (offset, length) in chunks(0, file.opened_as().meta.size) {
+    let size = file.opened_as().meta.size;
+    let mut hasher = ContentHasher::new(algorithm, size);
+    if is_surely_sparse(file) {
+        hasher.expect_sparse();
+    }
+    let mut holes = Holes::of(file);
+    let mut done = 0;
+    while let Some((offset, length)) = chunks(done, size).next() {
+        let zeros = holes.blocks_from(file, offset);
         let chunk = &mut buffer[..length];
-        if read(chunk, offset)? < length {
+        let wanted = match zeros > offset {
+            true => 0,
+            false => length,
+        };
+        if read(&mut chunk[..wanted], offset)?.is_none_or(|read| read < wanted) {
             return Ok(None);
         }
-        hasher.update(chunk);
+        if zeros > offset && hasher.skips_zeros() {
+            hasher.skip_zeros(zeros - offset);
+            done = zeros;
+            continue;
+        }
+        chunk[wanted..].fill(0);
+        hasher.update(offset, chunk);
+        done = offset + length as u64;
     }
-    Ok(is_unchanged(file)?.then(|| hasher.finish()))
+    Ok(match is_unchanged(file)? {
+        true => hasher.finish(),
+        false => None,
+    })
 }
 
 /// The digest of a file; `None` when it changed meanwhile.
@@ -55,7 +81,7 @@ pub(crate) fn digest_of(file: &OpenFile, algorithm: Algorithm) -> io::Result<Opt
     }
     let mut buffer = AlignedBuffer::new(CHUNK);
     digest_with(file, algorithm, &mut buffer, |chunk, offset| {
-        file.read_at(chunk, offset)
+        file.read_at(chunk, offset).map(Some)
     })
 }
 
@@ -97,7 +123,16 @@ pub(crate) fn are_equal(one: &OpenFile, other: &OpenFile) -> io::Result<Option<b
 
 fn have_equal_chunks(one: &OpenFile, other: &OpenFile, size: u64) -> io::Result<bool> {
     let [mut here, mut there] = [AlignedBuffer::new(CHUNK), AlignedBuffer::new(CHUNK)];
-    for (offset, length) in chunks(0, size) {
+    let [mut our_holes, mut their_holes] = [Holes::of(one), Holes::of(other)];
+    let mut done = 0;
+    while let Some((offset, length)) = chunks(done, size).next() {
+        let ours = our_holes.blocks_from(one, offset);
+        let both = ours.min(their_holes.blocks_from(other, offset));
+        if both > offset {
+            done = both;
+            continue;
+        }
+        done = offset + length as u64;
         let (here, there) = (&mut here[..length], &mut there[..length]);
         if one.read_at(here, offset)? < length || other.read_at(there, offset)? < length {
             return Ok(false);
@@ -114,6 +149,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::hash::Hasher;
     use crate::platform::{Dir, Links};
 
     fn open(folder: &std::path::Path, name: &str, content: &[u8]) -> OpenFile {

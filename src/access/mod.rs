@@ -3,12 +3,14 @@
 
 mod check;
 pub(crate) mod content;
+mod holes;
 mod opener;
 mod roots;
 mod state;
 mod tops;
 
 pub(crate) use check::{Checker, Look};
+pub(crate) use holes::{Holes, is_surely_sparse};
 pub(crate) use opener::{OpenError, Opener, folder_fault};
 pub(crate) use roots::{
     OpenRoot, OpenRoots, empty_reason, join, known_volume, meet_volumes, moved_reason,

@@ -3,7 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A digest over the whole content of a file.
+/// A digest over the whole content of a file. There are two kinds: the ordinary
+/// one, which other programs make as well, and the sparse one of contents with
+/// many zeros (`ContentHasher` says how it is made). The bytes of a content alone
+/// decide which it has, so equal contents always have equal digests.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest {
     len: u8,
@@ -11,8 +14,12 @@ pub struct Digest {
 }
 
 impl Digest {
-    /// Length of the longest digest (SHA-512).
-    pub const MAX_LEN: usize = 64;
+    /// Length of the longest digest: SHA-512, and the mark of a sparse one.
+    pub const MAX_LEN: usize = 64 + 1;
+    /// What stands in front of the digits of a sparse digest.
+    pub const SPARSE: &str = "sparse:";
+    /// The last byte of a sparse digest, which makes it longer than any other kind.
+    const SPARSE_MARK: u8 = 1;
 
     /// Wraps the raw bytes of a digest; `None` when they are too long.
     pub fn from_bytes(raw: &[u8]) -> Option<Self> {
@@ -27,10 +34,28 @@ impl Digest {
         &self.bytes[..usize::from(self.len)]
     }
 
-    /// Lower-case hexadecimal, as `sha256sum` prints it.
+    /// A sparse digest, given what was hashed for it.
+    pub(crate) fn sparse(hashed: Self) -> Self {
+        let mut sparse = hashed;
+        sparse.bytes[usize::from(hashed.len)] = Self::SPARSE_MARK;
+        sparse.len += 1;
+        sparse
+    }
+
+    /// Whether it is a sparse digest, which no other program makes.
+    pub const fn is_sparse(&self) -> bool {
+        matches!(self.len, 33 | 65)
+    }
+
+    /// Lower-case hexadecimal, as `sha256sum` prints it; a sparse digest has
+    /// [`Self::SPARSE`] in front.
     pub fn to_hex(&self) -> String {
         use fmt::Write;
-        self.as_bytes().iter().fold(String::new(), |mut hex, byte| {
+        let (start, bytes) = match self.as_bytes() {
+            [hashed @ .., _] if self.is_sparse() => (Self::SPARSE, hashed),
+            bytes => ("", bytes),
+        };
+        bytes.iter().fold(start.to_owned(), |mut hex, byte| {
             write!(hex, "{byte:02x}").expect("writing to a String cannot fail");
             hex
         })
@@ -81,7 +106,18 @@ impl Algorithm {
         }
     }
 
-    /// Length of its digests in bytes.
+    /// How one of its digests is made: its name, or that of its sparse digests.
+    pub const fn name_of(self, digest: &Digest) -> &'static str {
+        match self {
+            _ if !digest.is_sparse() => self.name(),
+            Self::Sha256 => "sparse-sha256",
+            Self::Sha512 => "sparse-sha512",
+            Self::Sha3_256 => "sparse-sha3-256",
+            Self::Blake3 => "sparse-blake3",
+        }
+    }
+
+    /// Length of its ordinary digests in bytes; sparse ones are a byte longer.
     pub const fn digest_len(self) -> usize {
         match self {
             Self::Sha512 => 64,
@@ -91,9 +127,10 @@ impl Algorithm {
 
     /// Whether some algorithm makes digests of this length.
     pub fn is_digest_len(length: usize) -> bool {
-        Self::ALL
-            .iter()
-            .any(|algorithm| algorithm.digest_len() == length)
+        Self::ALL.iter().any(|algorithm| {
+            let ordinary = algorithm.digest_len();
+            length == ordinary || length == ordinary + 1
+        })
     }
 }
 
@@ -137,8 +174,25 @@ mod tests {
         let digest = Digest::from_bytes(&[0x00, 0xab, 0xff]).unwrap();
         assert_eq!(digest.to_hex(), "00abff");
         assert_eq!(digest.as_bytes(), [0x00, 0xab, 0xff]);
-        assert!(Digest::from_bytes(&[0; 65]).is_none());
+        assert!(Digest::from_bytes(&[0; 66]).is_none());
         assert!(Digest::from_bytes(&[0; 64]).is_some());
+    }
+
+    #[test]
+    fn a_sparse_digest_is_no_other_one() {
+        for algorithm in Algorithm::ALL {
+            let ordinary = algorithm.digest_of_nothing();
+            let sparse = Digest::sparse(ordinary);
+            assert!(sparse.is_sparse() && !ordinary.is_sparse());
+            assert_ne!(sparse, ordinary);
+            assert_eq!(sparse.to_hex(), format!("sparse:{}", ordinary.to_hex()));
+            assert_eq!(Digest::from_bytes(sparse.as_bytes()), Some(sparse));
+            assert_eq!(algorithm.name_of(&ordinary), algorithm.name());
+            assert_eq!(algorithm.name_of(&sparse), format!("sparse-{algorithm}"));
+            for digest in [ordinary, sparse] {
+                assert!(Algorithm::is_digest_len(digest.as_bytes().len()));
+            }
+        }
     }
 
     #[test]

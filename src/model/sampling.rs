@@ -30,6 +30,16 @@ pub const AT_SIGHT: u64 = 8 << 10;
 /// second.
 pub const LARGE: u64 = 4 << 20;
 
+/// Contents with more zeros than this have a sparse digest: hashing so many of
+/// them takes half a minute, and anybody can make files with a million times as
+/// many. They are counted in whole blocks of [`ZERO_BLOCK`]. Fixed for all
+/// catalogs: with another number, equal files would have different digests.
+pub const MOST_ZEROS: u64 = 64 << 30;
+
+/// The blocks in which zeros are counted and skipped: at multiples of it, the last
+/// one cut off where the content ends. As fixed as [`MOST_ZEROS`].
+pub const ZERO_BLOCK: u64 = 64 << 10;
+
 // A probe never covers a byte twice, and short files are read whole.
 const _: () = assert!(WHOLE >= SHORT && LONGEST_SAMPLE >= HEAD + TAIL && SHORT >= AT_SIGHT);
 
@@ -50,6 +60,24 @@ pub fn stretches(size: u64) -> [(u64, usize); 2] {
 /// The bytes that a sample reads of a file of this size.
 pub fn sample_length(size: u64) -> usize {
     stretches(size).iter().map(|stretch| stretch.1).sum()
+}
+
+#[cfg(not(debug_assertions))]
+pub(crate) fn most_zeros() -> u64 {
+    MOST_ZEROS
+}
+
+/// In debug builds only, `DUPESCAN_TEST_MOST_ZEROS` replaces [`MOST_ZEROS`], so that
+/// tests need not write that much. Release builds do not contain this function.
+#[cfg(debug_assertions)]
+pub(crate) fn most_zeros() -> u64 {
+    use std::sync::LazyLock;
+    static MOST: LazyLock<u64> = LazyLock::new(|| {
+        let value = std::env::var("DUPESCAN_TEST_MOST_ZEROS").ok();
+        let most = value.and_then(|text| text.parse().ok());
+        most.unwrap_or(MOST_ZEROS)
+    });
+    *MOST
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::encode::instant;
 use super::style::Header;
-use crate::model::{Algorithm, Group, Timestamp, Totals};
+use crate::model::{Algorithm, Digest, Group, Timestamp, Totals};
 
 const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
@@ -68,8 +68,8 @@ pub fn unchecked_meaning(number: u64) -> &'static str {
     }
 }
 
-/// How the copies of a group were found to be equal: `byte-for-byte` or `same
-/// SHA-256`.
+/// How the copies of a group were found to be equal: `byte-for-byte`, `same
+/// SHA-256` or `same sparse SHA-256`.
 pub fn comparison(group: &Group) -> String {
     let algorithm = match group.algorithm {
         _ if group.byte_for_byte => return BYTE_FOR_BYTE.to_owned(),
@@ -78,21 +78,28 @@ pub fn comparison(group: &Group) -> String {
         Algorithm::Sha3_256 => "SHA3-256",
         Algorithm::Blake3 => "BLAKE3",
     };
-    format!("same {algorithm}")
+    match group.digest.is_sparse() {
+        true => format!("same sparse {algorithm}"),
+        false => format!("same {algorithm}"),
+    }
 }
 
-/// The same as one word for programs: `byte-for-byte` or `sha256`.
+/// The same as one word for programs: `byte-for-byte`, `sha256` or `sparse-sha256`.
 pub(crate) fn comparison_word(group: &Group) -> &'static str {
     match group.byte_for_byte {
         true => BYTE_FOR_BYTE,
-        false => group.algorithm.name(),
+        false => group.algorithm.name_of(&group.digest),
     }
 }
 
 /// The first digits of a digest: enough to distinguish groups and to find one
 /// again in the catalog.
 pub(crate) fn short_digest(group: &Group) -> String {
-    group.digest.to_hex().chars().take(12).collect()
+    let digits = match group.digest.is_sparse() {
+        true => Digest::SPARSE.len() + 12,
+        false => 12,
+    };
+    group.digest.to_hex().chars().take(digits).collect()
 }
 
 const BYTE_FOR_BYTE: &str = "byte-for-byte";

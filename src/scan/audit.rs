@@ -219,11 +219,10 @@ impl<'a> AuditSource<'a> {
         self.metrics.files_audited.add(1);
         match audited.verdict {
             AuditVerdict::Corrupted(_) => self.metrics.files_corrupted.add(1),
-            // Mostly seen before reading: there is nothing left to read of it.
-            AuditVerdict::Changed | AuditVerdict::Gone => {
-                self.metrics.bytes_hashed.add(audited.state.size);
-            }
-            AuditVerdict::Sound | AuditVerdict::New(..) => {}
+            AuditVerdict::Sound
+            | AuditVerdict::New(..)
+            | AuditVerdict::Changed
+            | AuditVerdict::Gone => {}
         }
     }
 

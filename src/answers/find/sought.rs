@@ -52,7 +52,11 @@ impl Sought {
     }
 
     /// The digest that was typed, or the only one in the catalog that starts so.
-    pub(crate) fn digest(catalog: &ReadOnly, hex: &str) -> Result<Self, FindError> {
+    pub(crate) fn digest(catalog: &ReadOnly, typed: &str) -> Result<Self, FindError> {
+        let (hex, is_sparse) = match typed.strip_prefix(Digest::SPARSE) {
+            Some(hex) => (hex, true),
+            None => (typed, false),
+        };
         let algorithm = catalog.algorithm()?;
         let digits = 2 * algorithm.digest_len();
         let is_hex = !hex.is_empty() && hex.bytes().all(|digit| digit.is_ascii_hexdigit());
@@ -61,16 +65,18 @@ impl Sought {
         if !is_hex || is_other || !(LEAST_DIGITS..=digits).contains(&hex.len()) {
             return Err(FindError::NotADigest(algorithm));
         }
-        if let Some(digest) = whole_digest(hex).filter(|_| hex.len() == digits) {
+        if let Some(digest) = whole_digest(hex).filter(|_| hex.len() == digits && !is_sparse) {
             return Ok(Self::Digest(digest));
         }
         let nothing = algorithm.digest_of_nothing();
         let mut known = catalog.digests_beginning(hex, 2)?;
-        if nothing.to_hex().starts_with(&hex.to_ascii_lowercase()) {
+        if is_sparse {
+            known.retain(Digest::is_sparse);
+        } else if nothing.to_hex().starts_with(&hex.to_ascii_lowercase()) {
             known.push(nothing);
         }
         match known.as_slice() {
-            [] => Ok(Self::NoDigest(hex.to_ascii_lowercase())),
+            [] => Ok(Self::NoDigest(typed.to_ascii_lowercase())),
             [digest] => Ok(Self::Digest(*digest)),
             _ => Err(FindError::Ambiguous),
         }

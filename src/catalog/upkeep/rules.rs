@@ -5,7 +5,7 @@ use rusqlite::Connection;
 
 use crate::catalog::store::schema::words;
 use crate::catalog::store::terms::{self, FORGET_DIGEST, UNREAD};
-use crate::model::sampling::SHORT;
+use crate::model::sampling::{SHORT, most_zeros};
 
 /// A rule about the rows of one table.
 pub(crate) struct Rule {
@@ -245,11 +245,15 @@ fn inode_rules() -> Vec<Rule> {
     ]
 }
 
+/// True of a sparse digest, which has one byte more than others.
+const SPARSE: &str = "(length(digest) % 2)";
+
 fn digest_rules() -> Vec<Rule> {
     let length = format!(
-        "length(digest) <> (SELECT {} FROM catalog)",
+        "length(digest) - {SPARSE} <> (SELECT {} FROM catalog)",
         words::digest_length_of("algorithm")
     );
+    let dense = format!("{SPARSE} AND size <= {}", most_zeros());
     let empty = format!("size = 0 AND NOT {UNREAD}");
     let short = format!("size BETWEEN 1 AND {SHORT} AND probe IS NOT NULL");
     let lone = format!("size > {SHORT} AND digest IS NOT NULL AND probe IS NULL");
@@ -258,6 +262,12 @@ fn digest_rules() -> Vec<Rule> {
             "files",
             "hashes of the wrong length for the catalog's algorithm",
             length,
+        )
+        .set("forgotten", FORGET_DIGEST),
+        Rule::new(
+            "files",
+            "sparse hashes of files too small to have one",
+            dense,
         )
         .set("forgotten", FORGET_DIGEST),
         Rule::new("files", "empty files with a probe or a hash", empty)

@@ -4,6 +4,7 @@ use crate::catalog::{FileEntry, FileList};
 use crate::cli::args::ExportArgs;
 use crate::cli::session::{Context, Output, Question};
 use crate::cli::terminal::{Exit, exit};
+use crate::model::sampling::MOST_ZEROS;
 use crate::model::{Algorithm, Digest};
 use crate::report::text::{counted, grouped};
 use crate::report::{Cell, Column, Format, Layout, Style, sum_line, text};
@@ -21,6 +22,16 @@ struct Digested {
     list: FileList,
     files: u64,
     digested: u64,
+    /// How sparse hashes are treated, which only dupescan makes.
+    sparse: Sparse,
+}
+
+/// What becomes of files with a sparse hash.
+enum Sparse {
+    /// They are listed: there is a column that says what the hash is.
+    Listed,
+    /// They are not, and this many were met.
+    Skipped(u64),
 }
 
 impl Digested {
@@ -30,9 +41,15 @@ impl Digested {
                 return Ok(None);
             };
             self.files += 1;
-            if let Some(digest) = file.digest {
-                self.digested += 1;
-                return Ok(Some((digest, file)));
+            let Some(digest) = file.digest else {
+                continue;
+            };
+            match &mut self.sparse {
+                Sparse::Skipped(number) if digest.is_sparse() => *number += 1,
+                _ => {
+                    self.digested += 1;
+                    return Ok(Some((digest, file)));
+                }
             }
         }
     }
@@ -49,6 +66,10 @@ pub(crate) fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<Exit> 
         list,
         files: 0,
         digested: 0,
+        sparse: match format {
+            Format::Sums(_) => Sparse::Skipped(0),
+            _ => Sparse::Listed,
+        },
     };
     let output = Output {
         context,
@@ -84,7 +105,12 @@ pub(crate) fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<Exit> 
         let (shown, all) = (grouped(limit), grouped(digested.digested));
         context.note(&format!("showing {shown} of {all} hashes"));
     }
-    context.note(&coverage(context, digested.digested, digested.files));
+    let mut known = digested.digested;
+    if let Sparse::Skipped(skipped @ 1..) = digested.sparse {
+        known += skipped;
+        context.note(&not_listed(skipped));
+    }
+    context.note(&coverage(context, known, digested.files));
     context.note(&text::as_of(&question.header));
     Ok(Exit::Done)
 }
@@ -92,11 +118,21 @@ pub(crate) fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<Exit> 
 fn row(algorithm: Algorithm, digest: &Digest, file: FileEntry) -> [Cell; 5] {
     [
         Cell::digest(Some(*digest)),
-        Cell::text(algorithm.name()),
+        Cell::text(algorithm.name_of(digest)),
         Cell::Size(file.size),
         Cell::FileTime(file.mtime_ns),
         Cell::Path(file.path),
     ]
+}
+
+/// Why files that have a hash are not among the checksums.
+fn not_listed(files: u64) -> String {
+    format!(
+        "not listed: {} with more than {} of zeros, whose hash is a sparse one, which no other \
+         program computes; --format csv and jsonl list it",
+        counted(files, "file", "files"),
+        text::human_size(MOST_ZEROS)
+    )
 }
 
 /// How many files have a hash, and how to compute the rest.

@@ -133,7 +133,7 @@ fn shared_cells(number: u64, group: &Group) -> [String; 7] {
     [
         number.to_string(),
         group.digest.to_hex(),
-        group.algorithm.to_string(),
+        group.algorithm.name_of(&group.digest).to_owned(),
         group.size.to_string(),
         group.copies.len().to_string(),
         group.reclaimable().to_string(),

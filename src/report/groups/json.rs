@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::render::Render;
-use crate::model::{Algorithm, CopyEntry, Group, Totals};
+use crate::model::{CopyEntry, Group, Totals};
 use crate::report::encode::{PathJson, begin_list, end_list, rfc3339_nanos, write_value};
 use crate::report::style::Header;
 use crate::report::text::comparison_word;
@@ -53,7 +53,7 @@ impl<W: Write> Render for Json<W> {
 #[derive(Serialize)]
 pub(crate) struct GroupJson<'a> {
     digest: String,
-    algorithm: Algorithm,
+    algorithm: &'static str,
     size: u64,
     copies: usize,
     reclaimable: u64,
@@ -65,7 +65,7 @@ impl<'a> GroupJson<'a> {
     pub(crate) fn new(group: &'a Group) -> Self {
         Self {
             digest: group.digest.to_hex(),
-            algorithm: group.algorithm,
+            algorithm: group.algorithm.name_of(&group.digest),
             size: group.size,
             copies: group.copies.len(),
             reclaimable: group.reclaimable(),

@@ -38,6 +38,7 @@ pub(crate) fn audit_batch(
 fn audit_copy(item: &mut ItemContext<'_>, copy: &WorkCopy, expected: Expected, buffer: &mut [u8]) {
     let again = || Item::audit([(expected, copy.clone())]);
     let mut racy = false;
+    let mut uncounted = copy.to_read;
     let verdict = match item.open(copy, again) {
         Opening::Opened(file, path) if !item.run.tops.holds(&path, file.opened_as().dev) => {
             Ok(AuditVerdict::Changed)
@@ -45,7 +46,7 @@ fn audit_copy(item: &mut ItemContext<'_>, copy: &WorkCopy, expected: Expected, b
         Opening::Opened(file, _) => {
             file.forget_cached();
             racy = is_racy(&copy.state, now_ns());
-            match read(item, &file, buffer) {
+            match read(item, &file, buffer, &mut uncounted) {
                 Ok(Some(digest)) => judge(expected, &file, digest),
                 Ok(None) if item.is_stopped() => return,
                 Ok(None) => Ok(AuditVerdict::Changed),
@@ -57,24 +58,32 @@ fn audit_copy(item: &mut ItemContext<'_>, copy: &WorkCopy, expected: Expected, b
         Opening::Failed => return,
     };
     match verdict {
-        Ok(verdict) => push(item, copy, expected, verdict, racy),
+        Ok(verdict) => {
+            // What was not read need not be any more.
+            item.run.metrics.bytes_hashed.add(uncounted);
+            push(item, copy, expected, verdict, racy);
+        }
         Err(error) => item.failed(copy, &error, again),
     }
 }
 
-/// The digest of the whole file; `None` when it changed, or on a stop.
+/// The digest of the whole file; `None` when it changed, or on a stop. Counts what
+/// is read, up to what was expected.
 fn read(
     item: &mut ItemContext<'_>,
     file: &OpenFile,
     buffer: &mut [u8],
+    uncounted: &mut u64,
 ) -> io::Result<Option<Digest>> {
     let digest = digest_with(file, item.run.algorithm, buffer, |chunk, offset| {
         if item.is_stopped() {
-            return Ok(0);
+            return Ok(None);
         }
         let read = item.read(file, chunk, offset)?;
-        item.run.metrics.bytes_hashed.add(read as u64);
-        Ok(read)
+        let counted = (read as u64).min(*uncounted);
+        *uncounted -= counted;
+        item.run.metrics.bytes_hashed.add(counted);
+        Ok(Some(read))
     })?;
     item.run.metrics.files_hashed.add(1);
     Ok(digest)

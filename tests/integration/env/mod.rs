@@ -49,6 +49,8 @@ pub(crate) struct TestEnv {
     last_write: Cell<Option<Instant>>,
     /// Files younger than this are not trusted.
     too_young: Cell<Duration>,
+    /// What debug builds take for the most zeros of an ordinary hash.
+    most_zeros: Cell<Option<u64>>,
 }
 
 impl TestEnv {
@@ -69,6 +71,7 @@ impl TestEnv {
             catalogs: RefCell::default(),
             last_write: Cell::new(None),
             too_young: Cell::new(SHORT_YOUTH),
+            most_zeros: Cell::new(None),
             root,
         };
         env.use_db("data/catalog.db");
@@ -97,6 +100,13 @@ impl TestEnv {
     /// what is not trusted yet.
     pub(crate) fn with_real_youth(&self) -> &Self {
         self.too_young.set(TOO_YOUNG);
+        self
+    }
+
+    /// Lets contents with more zeros than this have a sparse hash, for tests that
+    /// cannot write as many as a release build asks for.
+    pub(crate) fn with_most_zeros(&self, most: u64) -> &Self {
+        self.most_zeros.set(Some(most));
         self
     }
 
@@ -138,6 +148,9 @@ impl TestEnv {
         command.env("LC_ALL", "C.UTF-8").env("TZ", "UTC");
         let too_young = self.too_young.get().as_millis().to_string();
         command.env("DUPESCAN_TEST_TOO_YOUNG_MS", too_young);
+        if let Some(most) = self.most_zeros.get() {
+            command.env("DUPESCAN_TEST_MOST_ZEROS", most.to_string());
+        }
         // Coverage of the binary is measured through these.
         for name in ["PATH", "LLVM_PROFILE_FILE", "CARGO_LLVM_COV"] {
             if let Some(value) = std::env::var_os(name) {

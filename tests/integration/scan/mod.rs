@@ -12,4 +12,5 @@ mod properties;
 mod rescan;
 mod resume;
 mod sparse;
+mod sparse_hashes;
 mod volumes;

@@ -108,7 +108,7 @@ impl AuditList {
     /// bytes; empty at the end.
     pub fn next_batch(&mut self, files: usize, bytes: u64) -> Result<Vec<AuditCopy>, CatalogError> {
         let mut batch: Vec<AuditCopy> = Vec::new();
-        let mut size = 0;
+        let mut size = 0_u64;
         while let Some(next) = self.rows.next_if(&self.catalog.connection, |next| {
             let is_last = |last: &AuditCopy| last.copy.is_same_file(&next.copy);
             (batch.len() < files && size < bytes) || batch.last().is_some_and(is_last)
@@ -120,7 +120,7 @@ impl AuditList {
             let (folder, name) = &copy.names[0];
             let filter = &self.filter;
             if filter.admits(&self.catalog, &mut self.paths, *folder, name)? {
-                size += copy.state.size;
+                size += copy.to_read;
                 batch.push(AuditCopy { copy, ..next });
             }
         }

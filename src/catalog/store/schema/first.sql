@@ -282,7 +282,10 @@ CREATE VIEW live_files (path, size, mtime, digest, folder, name) AS
     SELECT folder_paths.path || '/' || CAST(files.name AS TEXT),
            files.size,
            datetime(files.mtime_ns / 1000000000, 'unixepoch'),
-           CASE WHEN files.digest IS NOT NULL THEN lower(hex(files.digest)) END,
+           CASE length(files.digest) % 2
+               WHEN 0 THEN lower(hex(files.digest))
+               WHEN 1 THEN 'sparse:' || substr(lower(hex(files.digest)), 1, 2 * length(files.digest) - 2)
+           END,
            files.folder,
            files.name
       FROM files JOIN folder_paths USING (folder)

@@ -76,14 +76,16 @@ pub(crate) fn scan_counters() -> String {
     columns.join(",\n    ")
 }
 
-/// The lengths that digests have, as SQL.
+/// The lengths that digests of both kinds have, as SQL.
 pub(crate) fn digest_lengths() -> String {
-    let lengths: BTreeSet<_> = Algorithm::ALL.iter().map(|a| a.digest_len()).collect();
+    let lengths = Algorithm::ALL.iter().map(|a| a.digest_len());
+    let lengths: BTreeSet<_> = lengths.flat_map(|length| [length, length + 1]).collect();
     let lengths: Vec<_> = lengths.iter().map(ToString::to_string).collect();
     lengths.join(", ")
 }
 
-/// The length that digests of the algorithm in `column` have, as SQL.
+/// The length that ordinary digests of the algorithm in `column` have, as SQL; sparse
+/// ones are a byte longer.
 pub(crate) fn digest_length_of(column: &str) -> String {
     let cases = Algorithm::ALL
         .iter()

@@ -8,12 +8,12 @@ use std::path::PathBuf;
 use super::class::Class;
 use super::equal_so_far::{Buffers, EqualSoFar, Kind, Sorting, WithChunk};
 use crate::access::content::{CHUNK, chunks};
-use crate::access::{is_racy, is_unchanged};
+use crate::access::{Holes, is_racy, is_surely_sparse, is_unchanged};
 use crate::catalog::{FileOutcome, HashState, WorkCopy};
-use crate::hash::{Hasher, STATE_FORMAT};
+use crate::hash::{ContentHasher, STATE_FORMAT};
 use crate::model::sampling::LARGE;
 use crate::model::{now_ns, reclaimable};
-use crate::platform::{FileExtent, OpenFile};
+use crate::platform::OpenFile;
 use crate::scan::context::{ItemContext, Opening};
 use crate::scan::engine::Item;
 
@@ -39,8 +39,9 @@ struct Member<'c> {
     /// Its number in the item, and its path, for the watchdog.
     part: usize,
     path: PathBuf,
-    /// The hole or data last met in a sparse file.
-    extent: FileExtent,
+    holes: Holes,
+    /// Whether its holes alone are too many zeros for an ordinary digest.
+    is_surely_sparse: bool,
     /// Bytes of it that are still to be counted as read.
     uncounted: u64,
 }
@@ -88,11 +89,36 @@ impl<'c> ClassReading<'c> {
         // What was read to different lengths is compared by digest.
         let must_digest = must_digest || by_state.len() > 1;
         for (saved, members) in by_state {
-            let equal = restore(item, saved, members, must_digest);
+            let (offset, hasher) = self.restore(item, saved);
+            let mut equal = EqualSoFar {
+                members,
+                offset,
+                hasher,
+                must_digest,
+            };
+            self.expect_sparse(&mut equal);
             for member in &equal.members {
                 self.members[*member].count(item, equal.offset);
             }
             self.put_back(equal);
+        }
+    }
+
+    /// Where an earlier run stopped, or the start.
+    fn restore(&self, item: &ItemContext<'_>, saved: Option<HashState>) -> (u64, ContentHasher) {
+        let (algorithm, size) = (item.run.algorithm, self.class.size);
+        let restored = saved.and_then(|saved| {
+            let hasher = ContentHasher::restore(algorithm, size, &saved.state)?;
+            Some((saved.offset, hasher))
+        });
+        restored.unwrap_or_else(|| (0, ContentHasher::new(algorithm, size)))
+    }
+
+    /// Zeros are hashed only for a file that may yet turn out to have few of them.
+    fn expect_sparse(&self, equal: &mut EqualSoFar) {
+        let mut members = equal.members.iter();
+        if members.all(|member| self.members[*member].is_surely_sparse) {
+            equal.hasher.expect_sparse();
         }
     }
 
@@ -116,7 +142,8 @@ impl<'c> ClassReading<'c> {
             file.advise_sequential();
         }
         Some(Member {
-            extent: first_extent(&file),
+            holes: Holes::of(&file),
+            is_surely_sparse: is_surely_sparse(&file),
             uncounted: copy.to_read,
             copy,
             file,
@@ -210,6 +237,10 @@ impl<'c> ClassReading<'c> {
         buffers: &mut Buffers,
     ) -> Option<usize> {
         let mut equal = self.waiting.pop()?;
+        if self.skip_holes(&mut equal) {
+            self.put_back(equal);
+            return Some(0);
+        }
         let (offset, length) = chunks(equal.offset, self.class.size).next()?;
         let mut sorting = Sorting::new(buffers, length);
         for member in std::mem::take(&mut equal.members) {
@@ -230,6 +261,23 @@ impl<'c> ClassReading<'c> {
         Some(self.read.len() - before)
     }
 
+    /// Passes over what is hole in all of the files, where zeros can be skipped; says
+    /// whether there was any.
+    fn skip_holes(&mut self, equal: &mut EqualSoFar) -> bool {
+        if !equal.hasher.skips_zeros() {
+            return false;
+        }
+        let holes = equal.members.iter().map(|member| {
+            let Member { holes, file, .. } = &mut self.members[*member];
+            holes.blocks_from(file, equal.offset)
+        });
+        let end = holes.min().unwrap_or(equal.offset);
+        let length = end - equal.offset;
+        equal.hasher.skip_zeros(length);
+        equal.offset = end;
+        length > 0
+    }
+
     /// Splits off the files whose chunk is the same. One that is alone, and need
     /// not be hashed, is done with.
     fn split_off(
@@ -248,11 +296,12 @@ impl<'c> ClassReading<'c> {
             buffers.give_back(chunk);
             return;
         }
-        let equal = EqualSoFar {
+        let mut equal = EqualSoFar {
             members,
             hasher: equal.hasher.clone(),
             ..*equal
         };
+        self.expect_sparse(&mut equal);
         self.read.push(WithChunk::new(equal, chunk));
     }
 
@@ -260,7 +309,10 @@ impl<'c> ClassReading<'c> {
     /// that changed ones are in now.
     pub(super) fn conclude(&mut self, item: &mut ItemContext<'_>) {
         for equal in std::mem::take(&mut self.finished) {
-            let digest = equal.hasher.finish();
+            let Some(digest) = equal.hasher.finish() else {
+                self.changed.extend(equal.members);
+                continue;
+            };
             let compared = (equal.members.len() > 1).then(|| item.run.comparison());
             let members = equal.members.iter().map(|member| &self.members[*member]);
             let saved = reclaimable(members.map(|member| member.copy.to_read));
@@ -303,7 +355,7 @@ impl Member<'_> {
         offset: u64,
     ) -> io::Result<bool> {
         let length = chunk.len();
-        let read = if self.is_hole(offset, length as u64) {
+        let read = if self.holes.are_all_of(&self.file, offset, length as u64) {
             chunk.fill(0);
             item.worker.progress(0);
             length
@@ -323,27 +375,6 @@ impl Member<'_> {
         self.uncounted -= counted;
         item.run.metrics.bytes_hashed.add(counted);
     }
-
-    /// Whether a stretch is all hole: zeros that need not be read.
-    fn is_hole(&mut self, offset: u64, length: u64) -> bool {
-        if offset >= self.extent.end {
-            self.extent = self.file.extent_at(offset);
-        }
-        self.extent.is_hole && offset + length <= self.extent.end
-    }
-}
-
-/// Holes are looked up at the first chunk; a file without any never is.
-fn first_extent(file: &OpenFile) -> FileExtent {
-    let unknown = FileExtent {
-        is_hole: false,
-        end: 0,
-    };
-    if file.has_holes() {
-        unknown
-    } else {
-        FileExtent::DATA
-    }
 }
 
 /// Whether to ignore what was saved, because less has to be read then: files of
@@ -359,24 +390,4 @@ fn reads_less_without(by_state: &BySavedState, size: u64) -> bool {
         }
     }
     saved > 0 && saved < unread
-}
-
-/// Files that resume where an earlier run stopped, or start.
-fn restore(
-    item: &ItemContext<'_>,
-    saved: Option<HashState>,
-    members: Vec<usize>,
-    must_digest: bool,
-) -> EqualSoFar {
-    let algorithm = item.run.algorithm;
-    let restored = saved.and_then(|saved| {
-        Hasher::restore(algorithm, &saved.state).map(|hasher| (saved.offset, hasher))
-    });
-    let (offset, hasher) = restored.unwrap_or_else(|| (0, Hasher::new(algorithm)));
-    EqualSoFar {
-        members,
-        offset,
-        hasher,
-        must_digest,
-    }
 }

@@ -4,7 +4,7 @@
 use std::ops::{Deref, DerefMut};
 
 use crate::access::content::CHUNK;
-use crate::hash::{Hasher, fingerprint};
+use crate::hash::{ContentHasher, Hasher, fingerprint};
 use crate::platform::AlignedBuffer;
 
 /// Files, by their number in the class, that agree in everything read so far.
@@ -12,7 +12,7 @@ pub(super) struct EqualSoFar {
     pub(super) members: Vec<usize>,
     /// Bytes read, found equal and hashed.
     pub(super) offset: u64,
-    pub(super) hasher: Hasher,
+    pub(super) hasher: ContentHasher,
     /// Whether a file that equals no other must be hashed to the end all the same:
     /// it has to be compared, by its digest, with one that is not read here or failed.
     pub(super) must_digest: bool,
@@ -29,9 +29,9 @@ impl WithChunk {
         Self { equal, chunk }
     }
 
-    /// The hasher, and the bytes to hash.
-    pub(super) fn work(&mut self) -> (&mut Hasher, &[u8]) {
-        (&mut self.equal.hasher, &self.chunk)
+    /// The hashers, and the bytes that each is to hash.
+    pub(super) fn work(&mut self) -> impl Iterator<Item = (&mut Hasher, &[u8])> {
+        self.equal.hasher.pieces(self.equal.offset, &self.chunk)
     }
 
     /// The files behind the chunk, which was hashed.

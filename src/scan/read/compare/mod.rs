@@ -100,7 +100,7 @@ fn read(item: &mut ItemContext<'_>, active: &mut [ClassReading<'_>], buffers: &m
 /// Hashes the chunks that were read, together.
 fn hash(active: &mut [ClassReading<'_>], buffers: &mut Buffers) {
     let read = active.iter_mut().flat_map(|reading| &mut reading.read);
-    Hasher::update_all(&mut read.map(WithChunk::work).collect::<Vec<_>>());
+    Hasher::update_all(&mut read.flat_map(WithChunk::work).collect::<Vec<_>>());
     for reading in active {
         reading.take_back(buffers);
     }
