@@ -1,10 +1,13 @@
 //! Which files a scan has to open.
 
+use std::cmp::Reverse;
+
 use rusqlite::{Connection, Row};
 
 use super::work::{self, WorkCopy, WorkTable, number_table};
 use crate::catalog::store::terms::{self, CopyColumns, OCCUPIED, READ_ORDER, UNREAD, UNRESOLVED};
 use crate::catalog::store::{CatalogError, Pages, ReadOnly, signed};
+use crate::model::sampling::most_zeros;
 use crate::model::{RootId, reclaimable, total};
 
 /// Which of the unresolved files are wanted.
@@ -79,7 +82,7 @@ impl Candidates {
         Self::over(catalog)
     }
 
-    /// Classes to read whole, those with the most reclaimable bytes first.
+    /// Classes to read whole, in the order that [`HashClass::order`] has in Rust.
     pub fn to_hash(catalog: ReadOnly, selection: &Selection) -> Result<Self, CatalogError> {
         let connection = &catalog.connection;
         prepare(connection, selection)?;
@@ -89,8 +92,10 @@ impl Candidates {
                JOIN temp.online ON online.root = folders.root
                JOIN temp.classes ON classes.size = files.size AND classes.probe = files.probe
               WHERE files.removed_in IS NULL AND files.digest IS NULL
-              ORDER BY classes.reclaimable DESC, classes.size, classes.probe, {READ_ORDER}",
-            WORK.insert("classes.probe, classes.must_digest")
+              ORDER BY classes.size - classes.reclaimable > {}, classes.reclaimable DESC,
+                       classes.size, classes.probe, {READ_ORDER}",
+            WORK.insert("classes.probe, classes.must_digest"),
+            most_zeros()
         ))?;
         Self::over(catalog)
     }
@@ -236,6 +241,15 @@ impl HashClass {
         reclaimable(self.copies.iter().map(|copy| copy.to_read))
     }
 
+    /// What classes are sorted by before they are read: those with the most
+    /// reclaimable bytes first. Holes take time and save nothing, so that classes of
+    /// giants that are nearly all holes come last.
+    pub fn order(&self) -> impl Ord + use<> {
+        let reclaimable = self.reclaimable();
+        let has_many_holes = self.size.saturating_sub(reclaimable) > most_zeros();
+        (has_many_holes, Reverse(reclaimable))
+    }
+
     /// Bytes to read for all its copies.
     pub fn to_read(&self) -> u64 {
         total(self.copies.iter().map(|copy| copy.to_read))
@@ -253,5 +267,51 @@ impl HashClass {
             copies: copies.to_vec(),
         };
         self.copies.chunks(most).map(part).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::testing::{Bed, file};
+
+    /// Pairs of one size, of which one is new: how much of each is allocated.
+    const ALLOCATED: [(&str, u64, u64); 4] = [
+        ("dense", 100 << 30, 100 << 30),
+        ("holes", 1 << 50, 10 << 30),
+        ("small", 100_000, 100_000),
+        ("fewer holes", 64 << 30, 1 << 20),
+    ];
+
+    #[test]
+    fn giants_that_are_nearly_all_holes_come_last() {
+        let bed = Bed::new();
+        let names: Vec<_> = ["one", "two"]
+            .iter()
+            .flat_map(|copy| ALLOCATED.map(|(name, size, _)| (format!("{copy} {name}"), size)))
+            .collect();
+        let files = (1..).zip(&names);
+        let files: Vec<_> = files
+            .map(|(ino, (name, size))| file(name, *size, ino).unread())
+            .collect();
+        bed.scan("/r", &files);
+        for (_, size, allocated) in ALLOCATED {
+            bed.sql(&format!(
+                "UPDATE files SET probe = 1, allocated = {allocated} WHERE size = {size}"
+            ));
+        }
+        let selection = Selection {
+            online: vec![RootId(1)],
+            ..Selection::default()
+        };
+        let mut candidates = Candidates::to_hash(bed.reader(), &selection).unwrap();
+        let mut classes = Vec::new();
+        while let Some(class) = candidates.next_class().unwrap() {
+            assert_eq!(class.copies.len(), 2);
+            classes.push(class);
+        }
+        let sizes: Vec<u64> = classes.iter().map(|class| class.size).collect();
+        assert_eq!(sizes, [100 << 30, 64 << 30, 100_000, 1 << 50]);
+        assert!(classes.is_sorted_by_key(HashClass::order));
     }
 }

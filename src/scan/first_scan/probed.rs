@@ -1,7 +1,6 @@
 //! The files that a first scan probed: once all are, the classes to read whole
 //! are known without asking the catalog.
 
-use std::cmp::Reverse;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::catalog::{HashClass, WorkCopy};
@@ -84,7 +83,7 @@ fn classes(mut copies: Vec<(Probe, WorkCopy)>) -> Vec<HashClass> {
     }
     let classes = classes.into_iter().map(|(_, class)| class);
     let mut classes: Vec<HashClass> = classes.filter(|class| class.copies.len() > 1).collect();
-    classes.sort_by_key(|class| Reverse(class.reclaimable()));
+    classes.sort_by_key(HashClass::order);
     classes
 }
 
