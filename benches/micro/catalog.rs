@@ -10,7 +10,9 @@ use dupescan::catalog::{
     CatalogError, Exclusive, FileChange, FolderListing, GroupFilter, GroupList, NewFolder, NewScan,
     PartListing, ReadOnly, Record, VolumeRow, Writer,
 };
-use dupescan::model::{Algorithm, FileMeta, FolderId, ScanCounters, ScanOptions, Timestamp};
+use dupescan::model::{
+    Algorithm, FileMeta, Filters, FolderId, ScanCounters, ScanOptions, Timestamp,
+};
 use dupescan::report::{Format, Header, Style, renderer};
 
 use crate::setup::Setup;
@@ -156,6 +158,7 @@ fn stream(mut list: GroupList, format: Format) {
         generated_at: Timestamp::now(),
         as_of: None,
         unfinished: 0,
+        filters: Filters::default(),
     };
     report.begin(&header).expect("a sink takes everything");
     while let Some(group) = list.next_group().expect("the catalog is whole") {

@@ -19,5 +19,5 @@ pub(crate) use folders::FolderQuestion;
 pub(crate) use groups::{Groups, Skipped};
 pub(crate) use history::{Changes, HistoryError, PastScan};
 pub(crate) use now::Now;
-pub(crate) use place::{Place, PlaceError, place_ever, resolve, root_named};
+pub(crate) use place::{Place, PlaceError, path_named, place_ever, resolve, root_named};
 pub(crate) use status::{RootState, RootStatus, Status, Unfinished, User};

@@ -10,21 +10,6 @@ use super::prefix::Measure;
 use super::similar::Overlap;
 use super::unknown::UncheckedFolders;
 
-/// What the user excluded from the comparison.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct FolderScope {
-    /// Smaller files.
-    pub min_size: Option<u64>,
-    /// Larger files.
-    pub max_size: Option<u64>,
-    /// Files with another extension than these, if there are any.
-    pub extensions: Vec<String>,
-    /// Files that match one of these globs.
-    pub exclude: Vec<String>,
-    /// What the filters of the scans skipped.
-    pub as_scanned: bool,
-}
-
 /// What was found.
 #[derive(Debug)]
 pub enum FolderAnswer {
@@ -69,8 +54,10 @@ pub struct FolderTotals {
     pub folders: u64,
     /// Their reclaimable bytes.
     pub reclaimable: u64,
-    /// Groups with nothing to reclaim, which are not shown.
+    /// Groups of hard links, which are not shown: there is nothing to reclaim.
     pub linked_groups: u64,
+    /// Groups of folders with only empty files, which are not shown either.
+    pub empty_groups: u64,
     /// Folders that cannot be compared.
     pub unchecked: UncheckedFolders,
 }

@@ -23,9 +23,7 @@ mod testing;
 mod unknown;
 mod workers;
 
-pub use answer::{
-    FolderAnswer, FolderGroup, FolderPair, FolderScope, FolderTotals, Identical, Similar,
-};
+pub use answer::{FolderAnswer, FolderGroup, FolderPair, FolderTotals, Identical, Similar};
 pub use comparer::{Comparer, PairSide};
 pub use difference::{ChangedFile, Differences, NamedFile, differences};
 pub use facts::{FileFact, FolderFact};

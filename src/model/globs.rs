@@ -7,21 +7,23 @@
 //! root.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
-/// A set of compiled globs.
+/// A set of compiled globs. Clones share what they know about matches.
 #[derive(Debug, Clone, Default)]
 pub struct Globs {
-    names: GlobSet,
-    paths: GlobSet,
+    names: Matcher,
+    paths: Matcher,
 }
 
 impl Globs {
     /// Compiles the globs; an error is the bad glob and what is wrong with it.
     pub fn new(globs: &[String]) -> Result<Self, (String, String)> {
-        let mut names = GlobSetBuilder::new();
-        let mut paths = GlobSetBuilder::new();
+        let (mut names, mut paths) = (Vec::new(), Vec::new());
         for text in globs {
             let trimmed = text.strip_suffix('/').unwrap_or(text);
             let set = if trimmed.contains('/') {
@@ -30,25 +32,30 @@ impl Globs {
                 &mut names
             };
             let anchored = trimmed.strip_prefix('/').unwrap_or(trimmed);
-            set.add(compile(anchored).map_err(|error| describe(text, &error))?);
+            let glob = compile(anchored).map_err(|error| describe(text, &error))?;
+            set.push((text.clone(), glob));
         }
-        let build = |set: &GlobSetBuilder| set.build().map_err(|error| describe("", &error));
         Ok(Self {
-            names: build(&names)?,
-            paths: build(&paths)?,
+            names: Matcher::new(names)?,
+            paths: Matcher::new(paths)?,
         })
     }
 
     /// Whether there are no globs, so that nothing matches.
     pub fn is_empty(&self) -> bool {
-        self.names.is_empty() && self.paths.is_empty()
+        self.names.set.is_empty() && self.paths.set.is_empty()
+    }
+
+    /// The globs that have matched nothing so far, as they were typed.
+    pub fn unmatched(&self) -> impl Iterator<Item = &str> {
+        self.names.unmatched().chain(self.paths.unmatched())
     }
 
     /// Whether this one entry matches, whatever the folders above it do.
     pub fn matches_name(&self, relative: &Path) -> bool {
         let by_name = relative
             .file_name()
-            .is_some_and(|name| self.names.is_match(name));
+            .is_some_and(|name| self.names.is_match(Path::new(name)));
         by_name || self.paths.is_match(relative)
     }
 
@@ -58,6 +65,62 @@ impl Globs {
             && relative
                 .ancestors()
                 .any(|entry| !entry.as_os_str().is_empty() && self.matches_name(entry))
+    }
+}
+
+/// Globs that are matched together.
+#[derive(Debug, Clone, Default)]
+struct Matcher {
+    set: GlobSet,
+    known: Arc<Known>,
+}
+
+/// Which globs of a set have matched something.
+#[derive(Debug, Default)]
+struct Known {
+    typed: Vec<String>,
+    has_matched: Vec<AtomicBool>,
+    /// How many have not.
+    left: AtomicUsize,
+}
+
+impl Matcher {
+    fn new(globs: Vec<(String, Glob)>) -> Result<Self, (String, String)> {
+        let (mut builder, mut known) = (GlobSetBuilder::new(), Known::default());
+        *known.left.get_mut() = globs.len();
+        for (text, glob) in globs {
+            builder.add(glob);
+            known.typed.push(text);
+            known.has_matched.push(AtomicBool::new(false));
+        }
+        Ok(Self {
+            set: builder.build().map_err(|error| describe("", &error))?,
+            known: Arc::new(known),
+        })
+    }
+
+    fn is_match(&self, path: &Path) -> bool {
+        let is_match = self.set.is_match(path);
+        if is_match && self.known.left.load(Relaxed) > 0 {
+            self.note(path);
+        }
+        is_match
+    }
+
+    /// Finding out which globs match costs more than whether one does.
+    #[cold]
+    fn note(&self, path: &Path) {
+        for matching in self.set.matches(path) {
+            if !self.known.has_matched[matching].swap(true, Relaxed) {
+                self.known.left.fetch_sub(1, Relaxed);
+            }
+        }
+    }
+
+    fn unmatched(&self) -> impl Iterator<Item = &str> {
+        let typed = self.known.typed.iter().zip(&self.known.has_matched);
+        let unmatched = typed.filter(|(_, has_matched)| !has_matched.load(Relaxed));
+        unmatched.map(|(text, _)| text.as_str())
     }
 }
 
@@ -142,6 +205,22 @@ mod tests {
         assert_eq!(meant("/raw"), None);
         // Below `/`, whole paths are what they seem.
         assert_eq!(meant_below("/srv/photos", Path::new("/")), None);
+    }
+
+    #[test]
+    fn globs_that_matched_nothing_are_known() {
+        let set = globs(&["*.jpg", "*.png", "raw/*.png", "/x/", "a*"]);
+        let unmatched = || {
+            set.clone()
+                .unmatched()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(unmatched().len(), 5);
+        assert!(set.matches_file(Path::new("a.jpg")));
+        assert_eq!(unmatched(), ["*.png", "raw/*.png", "/x/"]);
+        assert!(set.matches_file(Path::new("x/y")) && !set.matches_file(Path::new("y")));
+        assert_eq!(unmatched(), ["*.png", "raw/*.png"]);
     }
 
     #[test]

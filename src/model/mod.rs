@@ -30,7 +30,7 @@ pub use files::{
 pub use globs::{Globs, meant_below};
 pub use ids::{ActionId, FaultId, FolderId, PlanId, RootId, RunId, ScanId, VolumeId};
 pub use limits::{Durability, Limits};
-pub use options::{IoMode, ListingOptions, Mode, ScanOptions};
+pub use options::{Filters, IoMode, ListingOptions, Mode, ScanOptions};
 pub(crate) use run::with_counters;
 pub use run::{
     Findings, GROUPS_FOR_FOLDERS, ItemKind, KindDurations, MetricsSnapshot, NamedCount, Outcome,

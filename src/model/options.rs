@@ -1,5 +1,8 @@
-//! What the user asked a scan to do. Stored as JSON with the scan, so that a
-//! resume uses the options it was started with.
+//! What the user asked for. The options of a scan are stored as JSON with it, so
+//! that a resume uses the options it was started with; the filters of an answer
+//! are shown with it.
+
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -130,6 +133,29 @@ impl ScanOptions {
     pub(crate) fn from_json(json: &str) -> Option<Self> {
         serde_json::from_str(json).ok()
     }
+}
+
+/// What an answer was narrowed down to.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Filters {
+    /// Folders or files that it is about; all if there are none.
+    pub paths: Vec<PathBuf>,
+    /// Smallest file size.
+    pub min_size: Option<u64>,
+    /// Largest file size.
+    pub max_size: Option<u64>,
+    /// Only files with one of these extensions, if there are any.
+    pub extensions: Vec<String>,
+    /// Globs of files to skip.
+    pub exclude: Vec<String>,
+    /// Fewest copies of a group.
+    pub min_count: Option<u64>,
+    /// Only groups with copies in more than one place.
+    pub across: bool,
+    /// Only files that are now as they were scanned.
+    pub check: bool,
+    /// The filters of the scans are ignored.
+    pub as_scanned: bool,
 }
 
 #[cfg(test)]

@@ -160,6 +160,8 @@ pub struct Outcome {
     pub counters: ScanCounters,
     /// What went wrong or was skipped.
     pub findings: Findings,
+    /// Globs that matched nothing, if everything was listed from the start.
+    pub unmatched: Vec<String>,
     /// Names that took over what was known of their inode.
     pub adopted: u64,
     /// The totals of what was scanned, and what saves most; `None` when

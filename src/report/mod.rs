@@ -3,6 +3,7 @@
 //! caller.
 
 mod encode;
+mod filters;
 mod folders;
 mod format;
 mod groups;
@@ -14,6 +15,7 @@ mod style;
 pub mod text;
 
 pub(crate) use encode::{PathJson, rfc3339, write_value};
+pub use filters::closing_lines;
 pub use folders::{FolderReport, write_folders};
 pub use format::Format;
 pub use groups::Render;

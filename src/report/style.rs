@@ -3,7 +3,7 @@
 
 use anstyle::{AnsiColor, Style as Paint};
 
-use crate::model::{AsOf, Timestamp};
+use crate::model::{AsOf, Filters, Timestamp};
 
 /// Space that can be reclaimed.
 pub(crate) const GAIN: Paint = AnsiColor::Green.on_default().bold();
@@ -11,7 +11,7 @@ pub(crate) const STRONG: Paint = Paint::new().bold();
 pub(crate) const FAINT: Paint = Paint::new().dimmed();
 
 /// What is known about a report before its first group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
     /// When the report was asked for.
     pub generated_at: Timestamp,
@@ -19,6 +19,8 @@ pub struct Header {
     pub as_of: Option<AsOf>,
     /// Number of scans that were interrupted or are still running.
     pub unfinished: usize,
+    /// What it was narrowed down to.
+    pub filters: Filters,
 }
 
 /// How a report should look, as far as its format leaves a choice.

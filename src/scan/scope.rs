@@ -36,6 +36,15 @@ impl Scope {
         })
     }
 
+    /// The globs that matched nothing in all that was looked at.
+    pub(crate) fn unmatched(&self) -> Vec<String> {
+        let globs = self.include.iter().chain([&self.exclude]);
+        globs
+            .flat_map(Globs::unmatched)
+            .map(str::to_owned)
+            .collect()
+    }
+
     /// Whether nothing is filtered, so that no path has to be put together.
     pub(crate) fn admits_all(&self) -> bool {
         self.is_open

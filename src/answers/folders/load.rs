@@ -33,13 +33,15 @@ impl<'a> Admission<'a> {
         name: &Path,
         size: Option<u64>,
     ) -> Result<bool, CatalogError> {
-        let FolderQuestion { scope, exclude, .. } = self.question;
-        let sizes = scope.min_size.unwrap_or(0)..=scope.max_size.unwrap_or(u64::MAX);
+        let FolderQuestion {
+            filters, exclude, ..
+        } = self.question;
+        let sizes = filters.min_size.unwrap_or(0)..=filters.max_size.unwrap_or(u64::MAX);
         if size.is_some_and(|size| !sizes.contains(&size)) {
             return Ok(false);
         }
         // The folder itself has no name here, and so no extension.
-        if !name.as_os_str().is_empty() && !has_extension(name.as_os_str(), &scope.extensions) {
+        if !name.as_os_str().is_empty() && !has_extension(name.as_os_str(), &filters.extensions) {
             return Ok(false);
         }
         if exclude.is_empty() {
@@ -112,10 +114,10 @@ fn folder_facts(
     roots: &[RootRow],
     admission: &mut Admission<'_>,
 ) -> Result<Vec<FolderFact>, CatalogError> {
-    let scope = admission.question.scope;
-    let complete = match scope.as_scanned {
+    let filters = admission.question.filters;
+    let complete = match filters.as_scanned {
         true => None,
-        false => Some(complete_scans(catalog, &scope.exclude)?),
+        false => Some(complete_scans(catalog, &filters.exclude)?),
     };
     let mut facts = Vec::new();
     for folder in catalog.tree_folders()? {

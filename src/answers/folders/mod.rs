@@ -97,6 +97,7 @@ impl FolderQuestion<'_> {
             folders: found.groups.iter().map(|g| g.folders.len() as u64).sum(),
             reclaimable: total(found.groups.iter().map(|group| group.reclaimable)),
             linked_groups: found.linked,
+            empty_groups: found.empty,
             unchecked: found.unchecked,
         };
         let mut groups = Vec::new();

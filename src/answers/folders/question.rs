@@ -2,15 +2,16 @@
 
 use std::path::PathBuf;
 
-use crate::folders::{FolderScope, Similarity};
-use crate::model::Globs;
+use crate::folders::Similarity;
+use crate::model::{Filters, Globs};
 
 /// What is asked.
 pub(crate) struct FolderQuestion<'a> {
     /// Folders that an answer must touch; none for all.
     pub(crate) paths: &'a [PathBuf],
-    pub(crate) scope: &'a FolderScope,
-    /// The globs of the scope.
+    /// Which files take part.
+    pub(crate) filters: &'a Filters,
+    /// The globs of the filters.
     pub(crate) exclude: Globs,
     /// Whether files must have the same names too.
     pub(crate) same_names: bool,

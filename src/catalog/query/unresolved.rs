@@ -1,9 +1,12 @@
 //! Which files are neither known duplicates nor known unique, and so unchecked.
 
+use std::ffi::OsStr;
+
 use rusqlite::Connection;
 
 use crate::catalog::store::terms::{UNREAD, UNRESOLVED, several_copies};
-use crate::catalog::store::{CatalogError, ReadOnly, sql};
+use crate::catalog::store::{CatalogError, ReadOnly, rows, sql};
+use crate::model::FolderId;
 
 impl ReadOnly {
     /// Whether every file is a known duplicate or known unique; if so, no stage
@@ -34,15 +37,37 @@ pub(crate) fn open_classes() -> String {
     )
 }
 
-/// The number of unchecked files, whatever the catalog claims: of a size with a
-/// file that was not read, or of a class of equal probes with a file that is not
-/// resolved, and without a known copy.
+/// The number of unchecked files, whatever the catalog claims.
 pub(crate) fn count_unchecked(connection: &Connection) -> Result<u64, CatalogError> {
+    let unchecked = format!("{} SELECT count(*) FROM unchecked", unchecked());
+    Ok(sql::count(connection, &unchecked, [])?)
+}
+
+/// The unchecked files, each by its folder, name and size.
+pub(crate) fn each_unchecked(
+    connection: &Connection,
+    mut meet: impl FnMut(FolderId, &OsStr, i64) -> Result<(), CatalogError>,
+) -> Result<(), CatalogError> {
+    let unchecked = format!("{} SELECT folder, name, size FROM unchecked", unchecked());
+    let mut statement = connection.prepare_cached(&unchecked)?;
+    let mut found = statement.query([])?;
+    while let Some(row) = found.next()? {
+        meet(row.get(0)?, &rows::name(row, 1)?, row.get(2)?)?;
+    }
+    Ok(())
+}
+
+/// The table `unchecked` of a WITH clause: files of a size with a file that was
+/// not read, or of a class of equal probes with a file that is not resolved, and
+/// without a known copy.
+fn unchecked() -> String {
     let open = open_classes();
-    let unchecked = format!(
+    format!(
         "WITH {open},
          unresolved AS MATERIALIZED (
-             SELECT files.digest AS digest FROM files
+             SELECT files.folder AS folder, files.name AS name, files.size AS size,
+                    files.digest AS digest
+               FROM files
               WHERE files.removed_in IS NULL AND files.size > 0
                 AND (files.size IN (SELECT size FROM open_sizes)
                      OR (files.size, files.probe) IN (SELECT size, probe FROM open_classes))),
@@ -51,10 +76,10 @@ pub(crate) fn count_unchecked(connection: &Connection) -> Result<u64, CatalogErr
                FROM files JOIN folders ON folders.id = files.folder
               WHERE files.removed_in IS NULL
                 AND files.digest IN (SELECT digest FROM unresolved)
-              GROUP BY files.digest HAVING {several})
-         SELECT count(*) FROM unresolved
-          WHERE digest IS NULL OR digest NOT IN (SELECT digest FROM duplicated)",
+              GROUP BY files.digest HAVING {several}),
+         unchecked AS (
+             SELECT folder, name, size FROM unresolved
+              WHERE digest IS NULL OR digest NOT IN (SELECT digest FROM duplicated))",
         several = several_copies()
-    );
-    Ok(sql::count(connection, &unchecked, [])?)
+    )
 }

@@ -8,7 +8,7 @@ use clap::{Args, ValueHint};
 use super::format::RowsFormat;
 use crate::catalog::FileFilter;
 use crate::cli::terminal::exit;
-use crate::model::Globs;
+use crate::model::{Filters, Globs};
 use crate::report::text::human_size;
 use crate::settings::values;
 
@@ -35,18 +35,28 @@ pub(crate) struct FilterArgs {
 }
 
 impl FilterArgs {
-    /// The filter, checked where clap cannot.
-    pub(crate) fn filter(&self) -> anyhow::Result<FileFilter> {
-        self.check()?;
-        let globs = excluded(&self.exclude)?;
-        let exclude = (!globs.is_empty()).then_some(globs);
-        Ok(FileFilter {
+    /// The filter, whose globs are these.
+    pub(crate) fn filter(&self, globs: &Globs) -> FileFilter {
+        let exclude = (!globs.is_empty()).then(|| globs.clone());
+        FileFilter {
             min_size: self.min_size,
             max_size: self.max_size,
             extensions: self.ext.clone(),
             exclude: exclude
                 .map(|globs| Box::new(move |path: &Path| globs.matches_file(path)) as _),
-        })
+        }
+    }
+
+    /// What the answer says about itself; it is also about `paths`, if any.
+    pub(crate) fn named(&self, paths: impl IntoIterator<Item = PathBuf>) -> Filters {
+        Filters {
+            paths: paths.into_iter().collect(),
+            min_size: self.min_size,
+            max_size: self.max_size,
+            extensions: self.ext.clone(),
+            exclude: self.exclude.clone(),
+            ..Filters::default()
+        }
     }
 
     /// Refuses a `--max-size` below `--min-size`.

@@ -18,7 +18,7 @@ pub(crate) mod scan;
 mod tests;
 pub(super) mod usage_errors;
 
-pub(crate) use answer::{AnswerArgs, excluded};
+pub(crate) use answer::{AnswerArgs, FilterArgs, excluded};
 pub(crate) use catalog::RootsCommand;
 
 use std::path::PathBuf;

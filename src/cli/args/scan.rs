@@ -200,6 +200,14 @@ impl ScanSettingArgs {
         }
     }
 
+    /// The globs that were typed, each with its option.
+    pub(crate) fn globs(&self) -> Vec<(&'static str, String)> {
+        let include = self.include.iter().map(|glob| ("--include", glob));
+        let exclude = self.exclude.iter().map(|glob| ("--exclude", glob));
+        let globs = include.chain(exclude);
+        globs.map(|(option, glob)| (option, glob.clone())).collect()
+    }
+
     /// The settings that were typed.
     pub(crate) fn settings(&self) -> Layer {
         let mut layer = Layer::default();

@@ -41,8 +41,8 @@ struct Totals {
 }
 
 pub(crate) fn run(context: &Context, args: &AuditArgs) -> anyhow::Result<Exit> {
-    let filter = args.filter.filter()?;
-    let question = Question::about(context, args.path.as_deref())?;
+    let question = Question::about(context, args.path.as_deref(), &args.filter)?;
+    let filter = question.excluding.filter(&args.filter);
     let session = Session::start(context)?;
     let catalog = context.exclusive("audit")?;
     let request = AuditRequest {

@@ -7,7 +7,7 @@ use crate::cli::terminal::{Exit, exit};
 use crate::model::sampling::MOST_ZEROS;
 use crate::model::{Algorithm, Digest};
 use crate::report::text::{counted, grouped};
-use crate::report::{Cell, Column, Format, Layout, Style, sum_line, text};
+use crate::report::{Cell, Column, Format, Layout, Style, closing_lines, sum_line, text};
 
 const COLUMNS: &[Column] = &[
     Column::hidden("digest"),
@@ -56,8 +56,8 @@ impl Digested {
 }
 
 pub(crate) fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<Exit> {
-    let filter = args.filter.filter()?;
-    let question = Question::about(context, args.path.as_deref())?;
+    let question = Question::about(context, args.path.as_deref(), &args.filter)?;
+    let filter = question.excluding.filter(&args.filter);
     let algorithm = question.catalog.algorithm()?;
     let format = args.format.unwrap_or(Format::Sums(algorithm));
     check_format(format, algorithm)?;
@@ -111,7 +111,10 @@ pub(crate) fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<Exit> 
         context.note(&not_listed(skipped));
     }
     context.note(&coverage(context, known, digested.files));
-    context.note(&text::as_of(&question.header));
+    for line in closing_lines(&question.header, false) {
+        context.note(&line);
+    }
+    question.excluding.note_unmatched();
     Ok(Exit::Done)
 }
 

@@ -9,6 +9,7 @@ use crate::catalog::ReadOnly;
 use crate::cli::args::FindArgs;
 use crate::cli::session::{Context, Output, Writing, header};
 use crate::cli::terminal::{Exit, exit};
+use crate::model::Filters;
 use crate::report::text::{counted, grouped};
 use crate::report::{Cell, Column};
 
@@ -37,7 +38,7 @@ struct Totals {
 
 pub(crate) fn run(context: &Context, args: &FindArgs) -> anyhow::Result<Exit> {
     let catalog = context.catalog()?;
-    let header = header(&catalog)?;
+    let header = header(&catalog, Filters::default())?;
     let wanted = wanted(args, &catalog)?;
     let counts = match args.elsewhere {
         true => Counts::Elsewhere {

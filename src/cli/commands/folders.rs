@@ -1,26 +1,27 @@
 //! `dupescan folders`: finds duplicate and similar folders.
 
-use crate::answers::FolderQuestion;
-use crate::cli::args::{FoldersArgs, excluded};
-use crate::cli::session::{Context, Output, header};
+use crate::answers::{FolderQuestion, path_named};
+use crate::cli::args::FoldersArgs;
+use crate::cli::session::{Context, Excluding, Output, header};
 use crate::cli::terminal::Exit;
-use crate::folders::{FolderScope, Similarity, Tuning};
-use crate::report::{FolderReport, Format, text, write_folders};
+use crate::folders::{Similarity, Tuning};
+use crate::model::Filters;
+use crate::report::{FolderReport, Format, closing_lines, write_folders};
 
 pub(crate) fn run(context: &Context, mut args: FoldersArgs) -> anyhow::Result<Exit> {
     let percent = args.check()?;
-    let filter = args.filter;
-    let scope = FolderScope {
-        min_size: filter.min_size,
-        max_size: filter.max_size,
-        extensions: filter.ext,
-        exclude: filter.exclude,
+    let catalog = context.catalog()?;
+    let excluding = Excluding::by(context, &catalog, &args.filter)?;
+    let roots = catalog.roots()?;
+    let paths = args.paths.iter().map(|typed| path_named(&roots, typed));
+    let filters = Filters {
         as_scanned: args.as_scanned,
+        ..args.filter.named(paths.collect::<Result<Vec<_>, _>>()?)
     };
     let question = FolderQuestion {
         paths: &args.paths,
-        exclude: excluded(&scope.exclude)?,
-        scope: &scope,
+        exclude: excluding.globs.clone(),
+        filters: &filters,
         same_names: args.same_names,
         similarity: percent.map(|percent| Similarity {
             percent,
@@ -30,19 +31,19 @@ pub(crate) fn run(context: &Context, mut args: FoldersArgs) -> anyhow::Result<Ex
         detail: args.detail,
         limit: args.answer.output.limit,
     };
-    let catalog = context.catalog()?;
-    let (header, answer) =
-        catalog.in_snapshot(|| anyhow::Ok((header(&catalog)?, question.answer(&catalog)?)))?;
-    let report = FolderReport {
-        header,
-        scope,
-        answer,
-    };
+    let (header, answer) = catalog.in_snapshot(|| {
+        let answer = question.answer(&catalog)?;
+        anyhow::Ok((header(&catalog, filters.clone())?, answer))
+    })?;
+    let report = FolderReport { header, answer };
     let output = Output::new(context, &args.answer);
     let format = output.layout.format;
     output.write(|style, out| Ok(write_folders(&report, format, style, out)?))?;
     if format == Format::Csv {
-        context.note(&text::as_of(&report.header));
+        for line in closing_lines(&report.header, output.is_exact()) {
+            context.note(&line);
+        }
     }
+    excluding.note_unmatched();
     Ok(Exit::Done)
 }

@@ -6,9 +6,9 @@ use serde::Serialize;
 use crate::answers::{Changes, HistoryError, PastScan, place_ever};
 use crate::catalog::{ScanRow, Verdict};
 use crate::cli::args::HistoryArgs;
-use crate::cli::session::{Context, Output, header};
+use crate::cli::session::{Context, Excluding, Output, header};
 use crate::cli::terminal::{Exit, exit};
-use crate::model::{ScanId, ScanState};
+use crate::model::{Filters, ScanId, ScanState};
 use crate::report::text::{counted, size};
 use crate::report::{Cell, Column, Header, files_and_bytes};
 
@@ -40,13 +40,20 @@ const FILES: &[Column] = &[
 ];
 
 pub(crate) fn run(context: &Context, args: &HistoryArgs) -> anyhow::Result<Exit> {
+    if args.between.is_none() && args.filter.named([]) != Filters::default() {
+        return Err(exit::usage(
+            "filters choose files, and history lists scans: expected --between FROM TO",
+        ));
+    }
     let catalog = context.catalog()?;
-    let header = header(&catalog)?;
     let place = args.path.as_ref();
     let place = place.map(|typed| place_ever(&catalog, typed)).transpose()?;
+    let header = header(&catalog, args.filter.named(place.clone()))?;
     let output = Output::new(context, &args.answer);
     if let Some([from, until]) = args.between.as_deref() {
-        let (scans, filter) = ((ScanId(*from), ScanId(*until)), args.filter.filter()?);
+        let scans = (ScanId(*from), ScanId(*until));
+        let excluding = Excluding::by(context, &catalog, &args.filter)?;
+        let filter = excluding.filter(&args.filter);
         let changes = Changes::between(scans, catalog, place.as_deref(), filter);
         let changes = changes.map_err(|error| match error {
             HistoryError::Catalog(error) => error.into(),

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use crate::answers::{Groups, Skipped, place_ever};
-use crate::catalog::{GroupFilter, ReadOnly};
+use crate::catalog::GroupFilter;
 use crate::cli::args::{Keep, ReportArgs};
-use crate::cli::session::{Context, Output, header};
+use crate::cli::session::{Context, Excluding, Output, header};
 use crate::cli::terminal::{Exit, exit};
-use crate::report::{Format, Header, Layout, Render, Style, renderer, text};
-use crate::scan::Notice;
+use crate::model::{Algorithm, Filters};
+use crate::report::{Format, Header, Layout, Render, Style, closing_lines, renderer, text};
 
 pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> {
     args.check()?;
@@ -20,16 +20,18 @@ pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
         ));
     }
     let catalog = context.catalog()?;
-    let header = header(&catalog)?;
     let below = args.paths.iter();
     let below = below.map(|typed| place_ever(&catalog, typed));
     let below: Vec<_> = below.collect::<Result<_, _>>()?;
-    for root in catalog.roots()? {
-        for notice in Notice::of_whole_paths(&args.filter.exclude, &root.path) {
-            context.note(&notice.to_string());
-        }
-    }
-    let filter = filter(&catalog, args, below)?;
+    let excluding = Excluding::by(context, &catalog, &args.filter)?;
+    let filters = Filters {
+        min_count: (args.min_count > 2).then_some(args.min_count),
+        across: args.across,
+        check: args.check,
+        ..args.filter.named(below.clone())
+    };
+    let header = header(&catalog, filters)?;
+    let filter = filter(catalog.algorithm()?, args, (below, &excluding));
     let corrupted = catalog.corrupted()?.len() as u64;
     let groups = Groups::new(catalog, filter, args.check)?;
     let output = Output {
@@ -55,11 +57,14 @@ pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
         context.note(&format!("showing {} of {all}", text::grouped(shown)));
     }
     if format.notes_scan() {
-        context.note(&text::as_of(&header));
+        for line in closing_lines(&header, args.bytes) {
+            context.note(&line);
+        }
     }
     for sentence in sentences(skipped) {
         context.note(&sentence);
     }
+    excluding.note_unmatched();
     if corrupted > 0 {
         let files = text::counted(corrupted, "corrupted file", "corrupted files");
         let audit = context.command("audit");
@@ -69,13 +74,12 @@ pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
 }
 
 fn filter(
-    catalog: &ReadOnly,
+    algorithm: Algorithm,
     args: &ReportArgs,
-    below: Vec<PathBuf>,
-) -> anyhow::Result<GroupFilter> {
-    let algorithm = catalog.algorithm()?;
-    let files = args.filter.filter()?;
-    Ok(GroupFilter {
+    (below, excluding): (Vec<PathBuf>, &Excluding<'_>),
+) -> GroupFilter {
+    let files = excluding.filter(&args.filter);
+    GroupFilter {
         min_count: args.min_count,
         min_size: files.min_size,
         max_size: files.max_size,
@@ -87,7 +91,7 @@ fn filter(
         order: args.sort,
         limit: args.limit,
         ..GroupFilter::default()
-    })
+    }
 }
 
 fn write(

@@ -6,7 +6,10 @@ use crate::cli::terminal::Exit;
 use crate::scan::{Plan, Request, check_paths};
 
 pub(crate) fn run(context: &Context, args: &ScanArgs) -> anyhow::Result<Exit> {
-    let session = Session::start(context)?.with_stats(args.stats);
+    let session = Session::start(context)?;
+    let session = session
+        .with_stats(args.stats)
+        .with_globs(args.settings.globs());
     let options = args.options(&context.config.scan);
     if !context.config.db.exists() {
         // No catalog is created for a mistyped path.

@@ -62,8 +62,8 @@ impl Totals {
 }
 
 pub(crate) fn run(context: &Context, args: &UniqueArgs) -> anyhow::Result<Exit> {
-    let filter = args.filter.filter()?;
-    let question = Question::about(context, args.path.as_deref())?;
+    let question = Question::about(context, args.path.as_deref(), &args.filter)?;
+    let filter = question.excluding.filter(&args.filter);
     let tops = &question.tops;
     let mut list = FileList::of_few_copies(question.catalog, tops, filter, args.copies_under)?;
     let columns = match args.copies_under {
@@ -89,6 +89,8 @@ pub(crate) fn run(context: &Context, args: &UniqueArgs) -> anyhow::Result<Exit> 
             ])?;
         }
         let left = answer.end(&totals, &totals.sentences(output.is_exact()))?;
-        Ok((left, Exit::Done))
-    })
+        Ok((left, ()))
+    })?;
+    question.excluding.note_unmatched();
+    Ok(Exit::Done)
 }

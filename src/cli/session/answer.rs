@@ -6,11 +6,12 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::context::Context;
+use super::excluding::Excluding;
 use crate::answers::Place;
 use crate::catalog::{CatalogError, ReadOnly};
-use crate::cli::args::AnswerArgs;
+use crate::cli::args::{AnswerArgs, FilterArgs};
 use crate::cli::terminal::{atomic_file, output};
-use crate::model::{FolderId, Timestamp};
+use crate::model::{Filters, FolderId, Timestamp};
 use crate::report::{Answer, Column, Header, Layout, Style};
 
 /// An answer being written.
@@ -93,20 +94,25 @@ impl<'a> Output<'a> {
 }
 
 /// A question about a place in the catalog.
-pub(crate) struct Question {
+pub(crate) struct Question<'a> {
     pub(crate) catalog: ReadOnly,
     pub(crate) header: Header,
     /// The path that was typed, made whole.
     pub(crate) place: Option<PathBuf>,
     /// Its folders in the catalog; those of all roots if no path was typed.
     pub(crate) tops: Vec<FolderId>,
+    /// The globs of its filters.
+    pub(crate) excluding: Excluding<'a>,
 }
 
-impl Question {
+impl<'a> Question<'a> {
     /// A question about the live files at and below `path`, or about all.
-    pub(crate) fn about(context: &Context, path: Option<&Path>) -> anyhow::Result<Self> {
+    pub(crate) fn about(
+        context: &'a Context,
+        path: Option<&Path>,
+        filter: &FilterArgs,
+    ) -> anyhow::Result<Self> {
         let catalog = context.catalog()?;
-        let header = header(&catalog)?;
         let (place, tops) = match path {
             Some(path) => {
                 let place = Place::named(&catalog, path)?;
@@ -114,20 +120,24 @@ impl Question {
             }
             None => (None, catalog.all_tops()?),
         };
+        let header = header(&catalog, filter.named(place.clone()))?;
+        let excluding = Excluding::by(context, &catalog, filter)?;
         Ok(Self {
             catalog,
             header,
             place,
             tops,
+            excluding,
         })
     }
 }
 
-/// When a report is made, and which scan it reflects.
-pub(crate) fn header(catalog: &ReadOnly) -> Result<Header, CatalogError> {
+/// When a report is made, what about, and which scan it reflects.
+pub(crate) fn header(catalog: &ReadOnly, filters: Filters) -> Result<Header, CatalogError> {
     Ok(Header {
         generated_at: Timestamp::now(),
         as_of: catalog.as_of()?,
         unfinished: catalog.unfinished_scans()?.len(),
+        filters,
     })
 }

@@ -3,6 +3,7 @@
 mod answer;
 mod catalog;
 mod context;
+mod excluding;
 mod logging;
 mod metrics_file;
 mod run;
@@ -11,6 +12,7 @@ mod signals;
 pub(crate) use answer::{Output, Question, Writing, header};
 pub(crate) use catalog::open_or_create;
 pub(crate) use context::Context;
+pub(crate) use excluding::Excluding;
 pub(crate) use logging::start as start_logging;
 pub(crate) use run::{Session, explain};
 pub(crate) use signals::survive_file_size_limit;

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use super::context::Context;
+use super::excluding::{note_glob, roots};
 use super::metrics_file;
 use super::signals;
 use crate::catalog::{CatalogError, Exclusive, ReadOnly};
@@ -25,6 +26,8 @@ pub(crate) struct Session<'a> {
     controls: Controls,
     _metrics_file: Option<Repeating>,
     stats: Option<Format>,
+    /// The globs that were typed, each with its option.
+    globs: Vec<(&'static str, String)>,
 }
 
 impl<'a> Session<'a> {
@@ -46,12 +49,19 @@ impl<'a> Session<'a> {
             controls,
             _metrics_file: metrics_file,
             stats: None,
+            globs: Vec::new(),
         })
     }
 
     /// Also shows timing statistics.
     pub(crate) fn with_stats(mut self, format: Option<Format>) -> Self {
         self.stats = format;
+        self
+    }
+
+    /// Also says which of these globs match nothing.
+    pub(crate) fn with_globs(mut self, globs: Vec<(&'static str, String)>) -> Self {
+        self.globs = globs;
         self
     }
 
@@ -81,6 +91,7 @@ impl<'a> Session<'a> {
         drop(progress);
         let outcome = outcome.map_err(explain)?;
         self.summarise(&outcome)?;
+        self.note_unmatched(&outcome)?;
         if let Some(format) = self.stats {
             let snapshot = self.controls.metrics.snapshot();
             stats::write(format, &outcome, &snapshot, &mut std::io::stderr())?;
@@ -103,6 +114,19 @@ impl<'a> Session<'a> {
         }
         summary::write_faults(&style, outcome, &mut out)?;
         Ok(out.flush()?)
+    }
+
+    fn note_unmatched(&self, outcome: &Outcome) -> anyhow::Result<()> {
+        let unmatched = |(_, glob): &&(_, String)| outcome.unmatched.contains(glob);
+        let globs: Vec<_> = self.globs.iter().filter(unmatched).collect();
+        if !globs.is_empty() {
+            let roots = roots(&self.context.catalog()?)?;
+            for (option, glob) in globs {
+                let what = format!("{option} '{glob}' matches nothing");
+                note_glob(self.context, &roots, (glob, &what));
+            }
+        }
+        Ok(())
     }
 
     /// Does `work` with the progress display on.

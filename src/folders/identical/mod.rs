@@ -41,6 +41,8 @@ pub struct IdenticalGroups {
     /// Groups that are not shown, since deleting them saves nothing: their files
     /// are hard links to each other, or have hard links elsewhere.
     pub linked: u64,
+    /// Groups of folders with nothing but empty files, which are not shown either.
+    pub empty: u64,
     /// Folders that cannot be compared.
     pub unchecked: UncheckedFolders,
 }
@@ -84,7 +86,10 @@ impl Forest {
             }
             let freed = self.choose(&mut group);
             if freed.copies == 0 {
-                result.linked += 1;
+                match sums[group[0] as usize].bytes {
+                    0 => result.empty += 1,
+                    _ => result.linked += 1,
+                }
                 continue;
             }
             let aliases = self.take_aliases(&mut group, &keys);
@@ -134,7 +139,7 @@ impl Forest {
         let mut has_equal = vec![false; self.len()];
         let mut keyed: Vec<(u128, Node)> = (0..)
             .zip(sums)
-            .filter(|&(node, sum)| self.unknown(node).is_none() && sum.bytes > 0)
+            .filter(|&(node, sum)| self.unknown(node).is_none() && sum.folders > 0)
             .map(|(node, sum)| (sum.key, node))
             .collect();
         keyed.sort_unstable();

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter};
 
 use super::values::{base64, rfc3339};
-use crate::model::{AsOf, is_hazardous};
+use crate::model::{AsOf, Filters, is_hazardous};
 use crate::report::style::Header;
 
 /// Writes one value on one line, without a newline.
@@ -58,6 +58,8 @@ pub(crate) fn begin_list<W: Write>(out: &mut W, header: &Header, list: &str) -> 
     write_value(out, &rfc3339(header.generated_at))?;
     out.write_all(br#","as_of":"#)?;
     write_value(out, &header.as_of.map(AsOfJson::new))?;
+    out.write_all(br#","filters":"#)?;
+    write_value(out, &FiltersJson::new(&header.filters))?;
     write!(out, r#","{list}":["#)
 }
 
@@ -102,6 +104,50 @@ impl<'a> PathJson<'a> {
         Self {
             path: path.to_string_lossy(),
             path_b64: path.to_str().is_none().then(|| base64(path)),
+        }
+    }
+}
+
+/// The filters as every JSON document has them. What only some commands offer is
+/// there only where it was asked for.
+#[derive(Serialize)]
+pub(crate) struct FiltersJson<'a> {
+    paths: Vec<PathJson<'a>>,
+    min_size: Option<u64>,
+    max_size: Option<u64>,
+    extensions: &'a [String],
+    exclude: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min_count: Option<u64>,
+    #[serde(skip_serializing_if = "is_off")]
+    across: bool,
+    #[serde(skip_serializing_if = "is_off")]
+    check: bool,
+    #[serde(skip_serializing_if = "is_off")]
+    as_scanned: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
+fn is_off(flag: &bool) -> bool {
+    !*flag
+}
+
+impl<'a> FiltersJson<'a> {
+    pub(crate) fn new(filters: &'a Filters) -> Self {
+        Self {
+            paths: filters
+                .paths
+                .iter()
+                .map(|path| PathJson::new(path))
+                .collect(),
+            min_size: filters.min_size,
+            max_size: filters.max_size,
+            extensions: &filters.extensions,
+            exclude: &filters.exclude,
+            min_count: filters.min_count,
+            across: filters.across,
+            check: filters.check,
+            as_scanned: filters.as_scanned,
         }
     }
 }

@@ -1,15 +1,13 @@
 //! What `dupescan folders` found, ready to be written.
 
-use crate::folders::{FolderAnswer, FolderScope};
+use crate::folders::FolderAnswer;
 use crate::report::style::Header;
 
 /// A whole answer.
 #[derive(Debug)]
 pub struct FolderReport {
-    /// When it was asked for, and which scan it reflects.
+    /// When it was asked for, what about, and which scan it reflects.
     pub header: Header,
-    /// What the user excluded from the comparison.
-    pub scope: FolderScope,
     /// What was found.
     pub answer: FolderAnswer,
 }

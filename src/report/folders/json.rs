@@ -8,10 +8,12 @@ use serde::Serialize;
 
 use super::answer::{FolderReport, per_mille};
 use crate::folders::{
-    ChangedFile, Differences, FolderAnswer, FolderGroup, FolderPair, FolderScope, Measure,
-    NamedFile, PairSide, Similar, UncheckedFolders, Unknown,
+    ChangedFile, Differences, FolderAnswer, FolderGroup, FolderPair, Measure, NamedFile, PairSide,
+    Similar, UncheckedFolders, Unknown,
 };
-use crate::report::encode::{AsOfJson, PathJson, SCHEMA, rfc3339, rfc3339_nanos, write_value};
+use crate::report::encode::{
+    AsOfJson, FiltersJson, PathJson, SCHEMA, rfc3339, rfc3339_nanos, write_value,
+};
 
 pub(crate) fn write<W: Write>(report: &FolderReport, out: W) -> io::Result<()> {
     let mut out = BufWriter::new(out);
@@ -20,7 +22,7 @@ pub(crate) fn write<W: Write>(report: &FolderReport, out: W) -> io::Result<()> {
         generated_at: rfc3339(report.header.generated_at),
         as_of: report.header.as_of.map(AsOfJson::new),
         unfinished_scans: report.header.unfinished,
-        filters: &report.scope,
+        filters: FiltersJson::new(&report.header.filters),
         question: QuestionJson::new(&report.answer),
     };
     let mut head = Vec::new();
@@ -68,7 +70,7 @@ struct Frame<'a> {
     generated_at: String,
     as_of: Option<AsOfJson>,
     unfinished_scans: usize,
-    filters: &'a FolderScope,
+    filters: FiltersJson<'a>,
     #[serde(flatten)]
     question: QuestionJson,
 }

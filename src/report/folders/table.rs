@@ -8,10 +8,11 @@ use jiff::tz::TimeZone;
 
 use super::answer::{FolderReport, per_mille};
 use crate::folders::{
-    ChangedFile, Differences, FolderAnswer, FolderGroup, FolderPair, FolderScope, FolderTotals,
-    Identical, NamedFile, PairSide, Similar, UncheckedFolders, Unknown,
+    ChangedFile, Differences, FolderAnswer, FolderGroup, FolderPair, FolderTotals, Identical,
+    NamedFile, PairSide, Similar, UncheckedFolders, Unknown,
 };
 use crate::model::{Timestamp, escape};
+use crate::report::filters::filters_line;
 use crate::report::style::{FAINT, GAIN, STRONG, Style};
 use crate::report::text::{
     as_of_in, counted, grouped, reclaimable, shorten_middle, size, timestamp_in, unchecked_meaning,
@@ -40,7 +41,9 @@ pub(crate) fn write_in<W: Write>(
             FolderAnswer::Identical(identical) => table.identical(identical)?,
             FolderAnswer::Similar(similar) => table.similar(similar)?,
         }
-        table.scope(&report.scope)?;
+    }
+    if let Some(filters) = filters_line(&report.header.filters, style.exact_bytes) {
+        writeln!(table.out, "{filters}")?;
     }
     let as_of = as_of_in(&report.header, &table.zone);
     writeln!(table.out, "{as_of}")?;
@@ -95,9 +98,13 @@ impl<W: Write> Table<W> {
             writeln!(self.out, "{line}")?;
         }
         self.shown(shown, totals.groups, "groups")?;
-        if totals.linked_groups > 0 {
-            let groups = counted(totals.linked_groups, "more group", "more groups");
-            writeln!(self.out, "{groups} of hard links: nothing to reclaim")?;
+        let others = [
+            (totals.linked_groups, "hard links"),
+            (totals.empty_groups, "empty files"),
+        ];
+        for (groups, what) in others.into_iter().filter(|(groups, _)| *groups > 0) {
+            let groups = counted(groups, "more group", "more groups");
+            writeln!(self.out, "{groups} of {what}: nothing to reclaim")?;
         }
         let meaning = unchecked_meaning(totals.unchecked.folders);
         self.unchecked(&totals.unchecked, meaning)
@@ -270,28 +277,6 @@ impl<W: Write> Table<W> {
             format!("{date}, {}", self.size(file.sizes[side]))
         });
         writeln!(self.out, "            {left}  |  {right}")
-    }
-
-    fn scope(&mut self, scope: &FolderScope) -> io::Result<()> {
-        let mut skipped = Vec::new();
-        if let Some(size) = scope.min_size {
-            skipped.push(format!("files smaller than {}", self.size(size)));
-        }
-        if let Some(size) = scope.max_size {
-            skipped.push(format!("files larger than {}", self.size(size)));
-        }
-        if !scope.extensions.is_empty() {
-            let extensions = scope.extensions.join(", ");
-            skipped.push(format!("files with other extensions than {extensions}"));
-        }
-        skipped.extend(scope.exclude.iter().map(escape));
-        if scope.as_scanned {
-            skipped.push("files that the scans skipped".to_owned());
-        }
-        if skipped.is_empty() {
-            return Ok(());
-        }
-        writeln!(self.out, "not compared: {}", skipped.join(", "))
     }
 
     fn shown(&mut self, shown: u64, all: u64, what: &str) -> io::Result<()> {

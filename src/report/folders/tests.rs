@@ -5,6 +5,7 @@ use super::*;
 
 use super::answer::per_mille;
 use crate::folders::*;
+use crate::model::Filters;
 use crate::report::groups::{header, nothing_scanned, path};
 
 fn group() -> FolderGroup {
@@ -24,7 +25,6 @@ fn group() -> FolderGroup {
 fn identical(groups: Vec<FolderGroup>) -> FolderReport {
     FolderReport {
         header: header(),
-        scope: FolderScope::default(),
         answer: FolderAnswer::Identical(Identical {
             same_names: false,
             totals: FolderTotals {
@@ -80,7 +80,6 @@ fn pair() -> FolderPair {
 fn similar(pairs: Vec<FolderPair>, measure: Measure) -> FolderReport {
     FolderReport {
         header: header(),
-        scope: FolderScope::default(),
         answer: FolderAnswer::Similar(Similar {
             percent: 50,
             measure,
@@ -134,12 +133,11 @@ fn what_is_unknown_or_not_shown_is_mentioned() {
         not_listed: 3,
         filtered: 4,
     };
-    report.scope = FolderScope {
+    report.header.filters = Filters {
         min_size: Some(1024),
-        max_size: None,
-        extensions: Vec::new(),
         exclude: vec!["*.tmp".into()],
         as_scanned: true,
+        ..Filters::default()
     };
     insta::assert_snapshot!(table(&report, Style::default()), @r"
     14.0 MiB reclaimable    3 folders    1,234 files, 7.0 MiB each
@@ -155,7 +153,7 @@ fn what_is_unknown_or_not_shown_is_mentioned() {
         2 with unreadable paths (see dupescan errors)
         3 not fully listed (see dupescan errors, resume)
         4 scanned with filters that may hide files (--as-scanned compares them)
-    not compared: files smaller than 1.0 KiB, *.tmp, files that the scans skipped
+    filters: size at least 1.0 KiB, excluding *.tmp, whatever the scans skipped
     as of scan 12, 2026-11-16 09:30
     ");
 }

@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn a_report_follows_the_schema() {
         insta::assert_snapshot!(text(&[photos(), odd_group()]), @r#"
-        {"schema":1,"generated_at":"2026-11-16T09:31:07Z","as_of":{"scan":12,"finished_at":"2026-11-16T09:30:00Z"},"groups":[
+        {"schema":1,"generated_at":"2026-11-16T09:31:07Z","as_of":{"scan":12,"finished_at":"2026-11-16T09:30:00Z"},"filters":{"paths":[],"min_size":null,"max_size":null,"extensions":[],"exclude":[]},"groups":[
         {"digest":"a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7","algorithm":"sha256","size":25270682,"copies":2,"reclaimable":25270682,"comparison":"byte-for-byte","files":[{"path":"/backup/2024/IMG_0001.CR2","root":"/backup","mtime":"2024-05-01T12:00:00.000000042Z","volume":"uuid:5e1f","inode":4711,"links":["/backup/by-date/2024-05-01.CR2"],"symlinks":[]},{"path":"/home/ann/photos/2024/IMG_0001.CR2","root":"/home/ann","mtime":"2024-05-01T12:00:00.000000042Z","volume":"uuid:5e1f","inode":4711,"links":[],"symlinks":[]}]},
         {"digest":"0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b","algorithm":"blake3","size":9,"copies":2,"reclaimable":9,"comparison":"blake3","files":[{"path":"/usb/two\nlines","root":"/usb","mtime":"2024-05-01T12:00:00.000000042Z","volume":"uuid:5e1f","inode":null,"links":[{"path":"/usb/latin-�","path_b64":"L3VzYi9sYXRpbi3p"}],"symlinks":[]},{"path":"/usb/\u001b[2J\u009b1m\u202egpj.exe","root":"/usb","mtime":"2024-05-01T12:00:00.000000042Z","volume":"uuid:5e1f","inode":4711,"links":[],"symlinks":[]}]}
         ],"totals":{"groups":2,"copies":4,"reclaimable":25270691,"unchecked":0}}
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn no_groups_make_a_valid_document() {
-        insta::assert_snapshot!(text(&[]), @r#"{"schema":1,"generated_at":"2026-11-16T09:31:07Z","as_of":{"scan":12,"finished_at":"2026-11-16T09:30:00Z"},"groups":[],"totals":{"groups":0,"copies":0,"reclaimable":0,"unchecked":0}}"#);
+        insta::assert_snapshot!(text(&[]), @r#"{"schema":1,"generated_at":"2026-11-16T09:31:07Z","as_of":{"scan":12,"finished_at":"2026-11-16T09:30:00Z"},"filters":{"paths":[],"min_size":null,"max_size":null,"extensions":[],"exclude":[]},"groups":[],"totals":{"groups":0,"copies":0,"reclaimable":0,"unchecked":0}}"#);
         assert_eq!(parsed(&[])["groups"], json!([]));
     }
 

@@ -11,6 +11,7 @@ use jiff::tz::TimeZone;
 
 use super::render::Render;
 use crate::model::{CopyEntry, Group, Totals, escape};
+use crate::report::filters::filters_line;
 use crate::report::style::{FAINT, GAIN, Header, STRONG, Style};
 use crate::report::text;
 use crate::report::text::{as_of_in, counted, grouped};
@@ -108,7 +109,7 @@ impl<W: Write> Table<W> {
 
 impl<W: Write> Render for Table<W> {
     fn begin(&mut self, header: &Header) -> io::Result<()> {
-        self.header = Some(*header);
+        self.header = Some(header.clone());
         Ok(())
     }
 
@@ -123,10 +124,13 @@ impl<W: Write> Render for Table<W> {
         let header = self.header.take();
         // An empty catalog knows of no duplicates, which is not the same as
         // having found none.
-        if header.is_none_or(|header| header.as_of.is_some()) {
+        if header.as_ref().is_none_or(|header| header.as_of.is_some()) {
             self.sums(totals)?;
         }
         if let Some(header) = header {
+            if let Some(filters) = filters_line(&header.filters, self.style.exact_bytes) {
+                writeln!(self.out, "{filters}")?;
+            }
             writeln!(self.out, "{}", as_of_in(&header, &self.zone))?;
         }
         self.out.flush()

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use crate::model::{Algorithm, AsOf, CopyEntry, Digest, Group, ScanId, Timestamp, Totals};
+use crate::model::{Algorithm, AsOf, CopyEntry, Digest, Filters, Group, ScanId, Timestamp, Totals};
 use crate::report::format::Format;
 use crate::report::renderer::renderer;
 use crate::report::style::{Header, Style};
@@ -20,6 +20,7 @@ pub(crate) fn header() -> Header {
             finished: Some(Timestamp(1_794_821_400)),
         }),
         unfinished: 0,
+        filters: Filters::default(),
     }
 }
 

@@ -58,6 +58,8 @@ async function putOnClipboard(text) {
 
 function drawHeader(header, totals, report) {
   byId("as-of").textContent = header.scanned ? header.as_of.split(" (")[0] : "";
+  byId("filters").textContent = header.filters ?? "";
+  byId("filters").hidden = !header.filters;
   if (!header.scanned) {
     byId("headline").textContent = "Nothing has been scanned yet";
     byId("lead").textContent = "Start with: dupescan scan PATH";

@@ -22,6 +22,7 @@ use sha2::{Digest, Sha256};
 
 use crate::model::{Group, Totals};
 use crate::report::encode::rfc3339;
+use crate::report::filters::filters_line;
 use crate::report::groups::Render;
 use crate::report::style::Header;
 use crate::report::text::as_of_in;
@@ -108,6 +109,7 @@ struct HeaderData {
     as_of: String,
     scanned: bool,
     unfinished: usize,
+    filters: Option<String>,
 }
 
 impl<W: Write> Render for Html<W> {
@@ -118,6 +120,7 @@ impl<W: Write> Render for Html<W> {
             as_of: as_of_in(header, &self.zone),
             scanned: header.as_of.is_some(),
             unfinished: header.unfinished,
+            filters: filters_line(&header.filters, false),
         };
         self.element("header-data", &data)
     }

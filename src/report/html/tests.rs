@@ -74,7 +74,7 @@ fn expected(groups: &[Group]) -> Vec<Vec<String>> {
 #[test]
 fn groups_are_packed_a_line_each() {
     insta::assert_snapshot!(data(&[photos(), odd_group(), photos()]), @r#"
-    <script type="application/json" id="header-data">{"generated_at":"2026-11-16T09:31:07Z","as_of":"as of scan 12, 2026-11-16 09:30","scanned":true,"unfinished":0}</script>
+    <script type="application/json" id="header-data">{"generated_at":"2026-11-16T09:31:07Z","as_of":"as of scan 12, 2026-11-16 09:30","scanned":true,"unfinished":0,"filters":null}</script>
     <script type="application/json" class="groups-data">[
     [25270682,25270682,"byte-for-byte","a7a7a7a7a7a7",[2,"IMG_0001.CR2",1714564800,7,"IMG_0001.CR2",1714564800],[0,"backup",1,"2024",1,"by-date",0,"home",4,"ann",5,"photos",6,"2024"],[0,3,"2024-05-01.CR2"],[1,5]],
     [9,9,"same BLAKE3","0b0b0b0b0b0b",[8,"two\\nlines",1714564800,8,"\\x1b[2J\\u{9b}1m\\u{202e}gpj.exe",1714564800],[0,"usb"],[0,8,"latin-\\xe9"],[8]],

@@ -14,7 +14,7 @@ use super::engine::{
 use super::error::ScanError;
 use super::first_scan::FirstScan;
 use super::observe::{Notice, events};
-use super::plan::Plan;
+use super::plan::{Plan, RootPlan};
 use super::read::{Classes, HashSource};
 use super::start::{Started, start};
 use crate::access::join;
@@ -58,6 +58,7 @@ pub fn run(
         stage: Stage::List,
         has_probed: false,
         adopted: 0,
+        unmatched: Vec::new(),
         summary: None,
         whole: None,
         timing: Timing::default(),
@@ -80,6 +81,7 @@ struct Run<'a> {
     stage: Stage,
     has_probed: bool,
     adopted: u64,
+    unmatched: Vec<String>,
     summary: Option<Summary>,
     whole: Option<Totals>,
     timing: Timing,
@@ -142,6 +144,10 @@ impl Run<'_> {
             if self.run_stage(root.scan, &mut source)? == StageEnd::Interrupted {
                 return Ok(StageEnd::Interrupted);
             }
+        }
+        let is_whole = |root: &RootPlan| matches!(root.seeds, Some(Seeds::Folders(_)));
+        if !plan.roots.is_empty() && plan.roots.iter().all(is_whole) {
+            self.unmatched = self.shared.listing().scope.unmatched();
         }
         for (path, fstype) in self.engine.faults.findings.skipped.clone() {
             (self.notify)(Notice::Skipped(path, fstype));
@@ -422,6 +428,7 @@ impl Run<'_> {
             interrupted: ended? == StageEnd::Interrupted,
             counters,
             findings,
+            unmatched: self.unmatched,
             adopted: self.adopted,
             summary: self.summary,
             whole: self.whole,

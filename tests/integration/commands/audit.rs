@@ -408,7 +408,7 @@ fn the_answer_looks_like_this() {
     ");
     let digest = "0967115f2813a3541eaef77de9d9d5773f1c0c04314b0bbfe4ff3b3b1c55b5d5";
     insta::assert_snapshot!(shown("audit --format json").replace(digest, "FOUND").replace(&"0".repeat(64), "EXPECTED"), @r#"
-    {"schema":1,"generated_at":"TIME","as_of":{"scan":1,"finished_at":"TIME"},"files":[
+    {"schema":1,"generated_at":"TIME","as_of":{"scan":1,"finished_at":"TIME"},"filters":{"paths":[],"min_size":null,"max_size":null,"extensions":[],"exclude":[]},"files":[
     {"status":"corrupted","size":4,"mtime":"TIME","path":"/tree/corrupted","expected":"EXPECTED","found":"FOUND"}
     ],"totals":{"ok_files":1,"ok_bytes":4,"corrupted_files":1,"corrupted_bytes":4,"changed_files":0,"missing_files":0,"newly_hashed_files":0,"unreadable_files":0,"skipped_files":0,"offline_files":0,"remaining_files":0,"interrupted":false,"files":2,"hashed_files":2}}
     "#);

@@ -477,7 +477,7 @@ fn the_answer_looks_like_this() {
     let document = env.run("diff a b --format json").code(1).out();
     let shown = times_hidden(&document.replace(tree.to_str().unwrap(), "/"));
     insta::assert_snapshot!(shown, @r#"
-    {"schema":1,"generated_at":"TIME","as_of":{"scan":2,"finished_at":"TIME"},"files":[
+    {"schema":1,"generated_at":"TIME","as_of":{"scan":2,"finished_at":"TIME"},"filters":{"paths":[],"min_size":null,"max_size":null,"extensions":[],"exclude":[]},"files":[
     {"side":"a","status":"only in A","size":9,"mtime":"TIME","path":"/a/gone.txt","reason":null}
     ],"totals":{"safe_to_wipe":false,"a":{"path":"/a","as_of_scan":1,"as_of":"TIME","other_path":"/b","other_as_of_scan":2,"other_as_of":"TIME","files":2,"bytes":13,"duplicate_files":1,"duplicate_bytes":4,"only_files":1,"only_bytes":9,"unchecked_files":0,"unchecked_bytes":0,"empty_files":0,"changed_folders":0,"unscanned_files":0,"unscanned_folders":0,"mount_points":0,"assumed_separate":false,"reasons":["1 file, 9 B not in B"]}}}
     "#);

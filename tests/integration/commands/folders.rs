@@ -92,14 +92,14 @@ fn identical_folders_as_json() {
     let env = known_overlaps();
     insta::assert_snapshot!(plain_json(&env, ""), @r#"
     {"as_of":{"finished_at":"then","scan":1},
-    "filters":{"as_scanned":false,"exclude":[],"extensions":[],"max_size":null,"min_size":null},
+    "filters":{"exclude":[],"extensions":[],"max_size":null,"min_size":null,"paths":[]},
     "generated_at":"now","groups":[
     {"bytes":9000,"files":2,"folders":2,"paths":[
     {"path":"/tree/music"},
     {"path":"/tree/old"}],"reclaimable":9000,"same_files":[]},
     {"bytes":6000,"files":4,"folders":2,"paths":[
     {"path":"/tree/backup/2024"},
-    {"path":"/tree/photos/2024"}],"reclaimable":6000,"same_files":[]}],"kind":"identical","same_names":false,"schema":1,"totals":{"folders":4,"groups":2,"linked_groups":1,"reclaimable":15000,"unchecked":{"filtered":0,"folders":0,"not_listed":0,"with_unchecked_files":0,"with_unreadable_paths":0}},
+    {"path":"/tree/photos/2024"}],"reclaimable":6000,"same_files":[]}],"kind":"identical","same_names":false,"schema":1,"totals":{"empty_groups":0,"folders":4,"groups":2,"linked_groups":1,"reclaimable":15000,"unchecked":{"filtered":0,"folders":0,"not_listed":0,"with_unchecked_files":0,"with_unreadable_paths":0}},
     "unfinished_scans":0}
     "#);
 }
@@ -139,7 +139,7 @@ fn similar_folders_as_json() {
     let env = known_overlaps();
     insta::assert_snapshot!(plain_json(&env, "--similar 60 --detail"), @r#"
     {"as_of":{"finished_at":"then","scan":1},
-    "by":"count","filters":{"as_scanned":false,"exclude":[],"extensions":[],"max_size":null,"min_size":null},
+    "by":"count","filters":{"exclude":[],"extensions":[],"max_size":null,"min_size":null,"paths":[]},
     "generated_at":"now","kind":"similar","pairs":[
     {"bytes_in_both":9000,"bytes_in_either":9000,"differences":{"changed":[],"only_left":[],"only_right":[]},
     "distinct_files_in_both":2,"distinct_files_in_either":2,"left":{"bytes":9000,"contained":100.0,"distinct_bytes":9000,"distinct_files":2,"files":2,"incomplete":[],"only_bytes":0,"only_distinct_bytes":0,"only_distinct_files":0,"only_files":0,"path":"/tree/music","unchecked_files":0},
@@ -263,7 +263,7 @@ fn limits_sizes_and_globs_mean_what_they_mean_in_reports() {
     assert_eq!(large, without_notes);
     env.run("folders --exclude notes.txt --min-size 1k --max-size 1M")
         .ok()
-        .says("not compared: files smaller than 1.0 KiB, files larger than 1.0 MiB, notes.txt");
+        .says("filters: size at least 1.0 KiB, size at most 1.0 MiB, excluding notes.txt");
 }
 
 #[test]
@@ -274,7 +274,7 @@ fn extensions_and_a_file_to_write_to_are_those_of_reports() {
     assert_eq!(pictures, [vec!["backup", "photos"]]);
     env.run("folders --ext mp3,.jpg")
         .ok()
-        .says("not compared: files with other extensions than mp3, jpg\n");
+        .says("filters: extension mp3 or jpg\n");
     let similar = pairs(
         &json(&env, "--similar 100 --ext jpg --exclude a.jpg"),
         &tree,
@@ -543,4 +543,24 @@ fn pairs(document: &Value, base: &Path) -> Vec<[String; 2]> {
     pairs
         .map(|pair| [relative(&pair["left"]), relative(&pair["right"])])
         .collect()
+}
+
+#[test]
+fn folders_of_empty_files_are_counted() {
+    let env = TestEnv::new();
+    for side in ["a", "b"] {
+        env.file(format!("tree/{side}/x"), "")
+            .file(format!("tree/{side}/y"), "");
+    }
+    env.file("tree/c/x", "").folder("tree/d").folder("tree/e");
+    env.run("scan tree").ok();
+    let totals = json(&env, "")["totals"].clone();
+    assert_eq!(totals["empty_groups"], 1, "{totals}");
+    assert_eq!(totals["linked_groups"], 0, "{totals}");
+    env.run("folders")
+        .ok()
+        .says("no duplicate folders found\n1 more group of empty files: nothing to reclaim\n");
+    env.run("folders --min-size 1")
+        .ok()
+        .keeps_quiet_about("more group");
 }

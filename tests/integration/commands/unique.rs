@@ -184,7 +184,7 @@ fn the_answer_looks_like_this() {
     as of scan 1, TIME
     ");
     insta::assert_snapshot!(shown("unique --format json --max-size 7"), @r#"
-    {"schema":1,"generated_at":"TIME","as_of":{"scan":1,"finished_at":"TIME"},"files":[
+    {"schema":1,"generated_at":"TIME","as_of":{"scan":1,"finished_at":"TIME"},"filters":{"paths":[],"min_size":null,"max_size":7,"extensions":[],"exclude":[]},"files":[
     {"status":"unique","copies":1,"size":7,"mtime":"TIME","path":"/tree/once","names":1,"digest":null}
     ],"totals":{"copies_under":2,"files":1,"bytes":7,"unchecked_files":0,"unchecked_bytes":0}}
     "#);

@@ -3,6 +3,7 @@
 mod config;
 mod events;
 mod exit_codes;
+mod filters;
 mod metrics;
 mod progress;
 pub(crate) mod stats;

@@ -539,3 +539,45 @@ fn however_disks_are_read_the_groups_are_the_same() {
     let refusal = env.run("scan tree --io tape").code(2).err();
     assert!(refusal.contains("'tape'"), "{refusal}");
 }
+
+#[test]
+fn a_glob_that_matches_nothing_is_named() {
+    let env = TestEnv::new();
+    env.file("tree/old/a.txt", "x")
+        .file("tree/b.txt", "x")
+        .file("tree/new/a.txt", "x")
+        .file("tree/c.iso", "y");
+    let nothing = env.run("scan tree --include *.jpg").ok();
+    nothing.complains("--include '*.jpg' matches nothing");
+    let some = env.run("scan tree --include *.txt --include *.png").ok();
+    let told = some.err();
+    assert!(told.contains("--include '*.png' matches nothing"), "{told}");
+    assert!(!told.contains("*.txt"), "{told}");
+    let line = "scan tree --exclude old --exclude *.tmp --exclude *.iso";
+    let told = env.run(line).ok().err();
+    assert_eq!(told, "dupescan: --exclude '*.tmp' matches nothing\n");
+    env.run("scan tree").ok();
+    for command in ["report", "folders", "diff tree/old tree/new"] {
+        let line = format!("{command} --exclude *.tmp --exclude *.txt");
+        let told = env.run(&line).err();
+        let expected = "dupescan: --exclude '*.tmp' skips nothing here\n";
+        assert_eq!(told, expected, "{line}");
+    }
+}
+
+#[test]
+fn an_absolute_glob_outside_the_roots_gets_a_warning() {
+    let env = TestEnv::new();
+    env.file("tree/old/a", "x")
+        .file("tree/b", "x")
+        .folder("other");
+    let other = env.path("other").display().to_string();
+    let warning = ": globs match paths below a root, not absolute paths";
+    env.run(&format!("scan tree --exclude {other}"))
+        .ok()
+        .complains(warning);
+    env.run(&format!("report --exclude {other}"))
+        .ok()
+        .complains(warning);
+    env.run("report --exclude /old").ok().without_complaint();
+}

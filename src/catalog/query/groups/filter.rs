@@ -7,6 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::ranking::Order;
+use crate::catalog::query::paths::RootPaths;
+use crate::catalog::query::unresolved::{count_unchecked, each_unchecked};
 use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly, signed};
 use crate::model::{Digest, FolderId};
 
@@ -89,6 +91,40 @@ impl GroupFilter {
         }
         let exclude = self.exclude.as_ref();
         admits_name(catalog, paths, &self.extensions, exclude, (folder, name))
+    }
+
+    /// The number of unchecked files that could be in a group that is wanted.
+    pub(crate) fn unchecked(
+        &self,
+        catalog: &ReadOnly,
+        roots: &RootPaths,
+    ) -> Result<u64, CatalogError> {
+        let is_open = self.min_size.is_none()
+            && self.max_size.is_none()
+            && self.extensions.is_empty()
+            && self.exclude.is_none()
+            && self.below.is_empty();
+        if is_open {
+            return count_unchecked(&catalog.connection);
+        }
+        let (sizes, mut paths, mut unchecked) = (self.sizes(), FolderPaths::default(), 0);
+        each_unchecked(&catalog.connection, |folder, name, size| {
+            let file = (folder, name);
+            let exclude = self.exclude.as_ref();
+            if sizes.contains(&size)
+                && admits_name(catalog, &mut paths, &self.extensions, exclude, file)?
+                && self.is_below(&roots.absolute(catalog, &mut paths, folder, name)?)
+            {
+                unchecked += 1;
+            }
+            Ok(())
+        })?;
+        Ok(unchecked)
+    }
+
+    /// Whether a path is in one of the wanted folders.
+    fn is_below(&self, path: &Path) -> bool {
+        self.below.is_empty() || folder_of(&self.below, path).is_some()
     }
 
     /// Where a path is.

@@ -29,7 +29,6 @@ pub(crate) use filter::admits_name;
 pub use filter::{Exclusion, GroupFilter, Whereabouts, folder_of, has_extension, wants_places};
 
 use crate::catalog::query::paths::RootPaths;
-use crate::catalog::query::unresolved::count_unchecked;
 use crate::catalog::store::{CatalogError, ReadOnly, sql};
 use crate::model::{Group, Totals};
 
@@ -158,7 +157,8 @@ impl GroupList {
             let counted = count.run(readers, &mut ranking)?;
             let mut totals = counted.totals;
             if counted.has_unresolved {
-                totals.unchecked = count_unchecked(&readers.first().catalog.connection)?;
+                let catalog = &readers.first().catalog;
+                totals.unchecked = filter.unchecked(catalog, &self.context.roots)?;
             }
             Ok(totals)
         })?;

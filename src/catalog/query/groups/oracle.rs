@@ -116,13 +116,18 @@ impl Wanted {
     }
 
     fn admits(&self, name: &Name) -> bool {
+        self.admits_unread(name)
+            && !name.is_removed
+            && (name.digest().is_some() || (name.size() == 0 && self.empty))
+    }
+
+    /// What does not depend on the content.
+    fn admits_unread(&self, name: &Name) -> bool {
         let size = name.size();
-        !name.is_removed
-            && self.min_size.is_none_or(|min| size >= min)
+        self.min_size.is_none_or(|min| size >= min)
             && self.max_size.is_none_or(|max| size <= max)
             && (!self.txt || name.name.ends_with(".txt"))
             && (!self.exclude || FOLDERS[name.folder] != "a/b")
-            && (name.digest().is_some() || (size == 0 && self.empty))
     }
 
     fn wants(&self, names: &[&Name]) -> bool {
@@ -230,8 +235,8 @@ fn saved(group: &Group) -> u64 {
     (0..group.copies.len()).map(without).min().unwrap()
 }
 
-/// Files neither known to be duplicates nor known to be unique.
-fn unchecked(names: &[Name]) -> u64 {
+/// Wanted files neither known to be duplicates nor known to be unique.
+fn unchecked(names: &[Name], wanted: &Wanted) -> u64 {
     let live: Vec<&Name> = names
         .iter()
         .filter(|name| !name.is_removed && name.size() > 0)
@@ -258,7 +263,11 @@ fn unchecked(names: &[Name]) -> u64 {
     let unknown = open.filter(|name| {
         name.digest().is_none() || !several(&|other: &Name| other.digest() == name.digest())
     });
-    unknown.count() as u64
+    let wanted = unknown.filter(|name| {
+        let is_below = |top| name.path().starts_with(top);
+        wanted.admits_unread(name) && wanted.below.is_none_or(is_below)
+    });
+    wanted.count() as u64
 }
 
 /// Each folder lies on one volume.
@@ -452,7 +461,7 @@ proptest! {
         store(&bed, &names, is_settled);
         let (groups, mut totals) = expected(&names, &wanted);
         if !is_settled {
-            totals.unchecked = unchecked(&names);
+            totals.unchecked = unchecked(&names, &wanted);
         }
         let readers = Readers::of(bed.reader(), connections).unwrap();
         let mut list = GroupList::bounded(readers, wanted.filter(), bounds).unwrap();

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::answers::{Diff, DiffSide, Place};
 use crate::cli::args::DiffArgs;
-use crate::cli::session::{Context, Output, Writing, header};
+use crate::cli::session::{Context, Excluding, Output, Writing, header};
 use crate::cli::terminal::{Exit, exit};
 use crate::report::{Column, rfc3339};
 use direction::Direction;
@@ -27,14 +27,15 @@ const COLUMNS: &[Column] = &[
 
 pub(crate) fn run(context: &Context, args: &DiffArgs) -> anyhow::Result<Exit> {
     let catalog = context.catalog()?;
-    let header = header(&catalog)?;
+    let header = header(&catalog, args.filter.named([]))?;
     let a = Place::named(&catalog, &args.ours)?;
     let b = Place::named(&catalog, &args.theirs)?;
     refuse_overlap(&a.path, &b.path)?;
+    let excluding = Excluding::by(context, &catalog, &args.filter)?;
     let output = Output::new(context, &args.answer);
-    output.give(&header, ("files", COLUMNS), |answer| {
+    let exit = output.give(&header, ("files", COLUMNS), |answer| {
         let compare = |ours: &Place, theirs: &Place, letters, answer: &mut Writing<'_, '_>| {
-            let filter = args.filter.filter()?;
+            let filter = excluding.filter(&args.filter);
             let diff = Diff::start(
                 context.catalog()?,
                 ours,
@@ -63,7 +64,9 @@ pub(crate) fn run(context: &Context, args: &DiffArgs) -> anyhow::Result<Exit> {
             false => Exit::Problems,
         };
         Ok((left, exit))
-    })
+    })?;
+    excluding.note_unmatched();
+    Ok(exit)
 }
 
 /// A file in both would be its own copy.

@@ -16,10 +16,11 @@ use crate::model::escape;
 use crate::report::encode::{
     base64, begin_list, end_list, exact_bytes, io_error, path_cell, write_value,
 };
+use crate::report::filters::closing_lines;
 use crate::report::format::Format;
 use crate::report::rows::cell::{Cell, Column};
 use crate::report::style::{Header, Style};
-use crate::report::text::{as_of, counted, grouped, shorten_middle, size};
+use crate::report::text::{counted, grouped, shorten_middle, size};
 
 /// Least width of a path, however long the words beside it.
 const LEAST_PATH: usize = 16;
@@ -157,7 +158,8 @@ impl<'a, W: Write> Answer<'a, W> {
             let (shown, all) = (grouped(self.limit()), grouped(self.rows));
             sentences.insert(0, format!("showing {shown} of {all} {}", self.list));
         }
-        sentences.push(as_of(self.header));
+        let is_exact = self.layout.style.exact_bytes;
+        sentences.extend(closing_lines(self.header, is_exact));
         match self.layout.format {
             Format::Table => {
                 if self.rows > 0 {
