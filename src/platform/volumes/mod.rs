@@ -4,8 +4,13 @@ mod disk;
 mod fstype;
 pub(crate) mod identity;
 mod partition;
+mod table;
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests;
 mod volume;
 
 pub use disk::{is_rotational, read_ahead};
 pub(crate) use fstype::Nature;
-pub use volume::{KnownVolume, Volume, VolumeTable};
+pub use table::{KnownVolume, VolumeTable};
+pub use volume::Volume;
