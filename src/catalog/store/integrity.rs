@@ -58,9 +58,10 @@ fn complaints(connection: &Connection, check: &str) -> rusqlite::Result<Vec<Stri
 /// Refuses a `table` that holds a digest which dupescan did not write: it would
 /// equal nothing, and the file would pass for unique.
 pub(crate) fn refuse_malformed(connection: &Connection, table: &str) -> Result<(), CatalogError> {
-    let lengths = words::digest_lengths();
-    let any =
-        format!("SELECT EXISTS (SELECT 1 FROM {table} WHERE length(digest) NOT IN ({lengths}))");
+    let lengths = words::half_digest_lengths();
+    let any = format!(
+        "SELECT EXISTS (SELECT 1 FROM {table} WHERE length(digest) / 2 NOT IN ({lengths}))"
+    );
     match sql::value(connection, &any, [])? {
         true => Err(CatalogError::DamagedRows(WRONG_LENGTH.to_owned())),
         false => Ok(()),

@@ -84,7 +84,7 @@ CREATE TABLE files (
     ino        INTEGER,
     nlink      INTEGER NOT NULL,
     probe      INTEGER,
-    digest     BLOB CHECK (length(digest) IN ({digest_lengths})),
+    digest     BLOB CHECK (length(digest) / 2 IN ({half_digest_lengths})),
     compared   INTEGER,
     settled_in INTEGER,
     hashed_in  INTEGER,
@@ -189,7 +189,7 @@ CREATE TABLE corrupted (
     found_at INTEGER NOT NULL,
     mtime_ns INTEGER NOT NULL,
     ctime_ns INTEGER NOT NULL,
-    digest   BLOB    NOT NULL CHECK (length(digest) IN ({digest_lengths})),
+    digest   BLOB    NOT NULL CHECK (length(digest) / 2 IN ({half_digest_lengths})),
     PRIMARY KEY (folder, name),
     FOREIGN KEY (folder, name) REFERENCES files ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
@@ -212,7 +212,7 @@ CREATE TABLE plan_groups (
     plan   INTEGER NOT NULL REFERENCES plans ON DELETE CASCADE,
     number INTEGER NOT NULL,
     size   INTEGER NOT NULL CHECK (size >= 0),
-    digest BLOB    NOT NULL CHECK (length(digest) IN ({digest_lengths})),
+    digest BLOB    NOT NULL CHECK (length(digest) / 2 IN ({half_digest_lengths})),
     PRIMARY KEY (plan, number)
 ) STRICT, WITHOUT ROWID;
 
@@ -256,7 +256,7 @@ CREATE TABLE actions (
     ctime_ns      INTEGER NOT NULL,
     ino           INTEGER,
     allocated     INTEGER NOT NULL CHECK (allocated >= 0),
-    digest        BLOB    NOT NULL CHECK (length(digest) IN ({digest_lengths})),
+    digest        BLOB    NOT NULL CHECK (length(digest) / 2 IN ({half_digest_lengths})),
     trash         BLOB    NOT NULL,
     state         TEXT    NOT NULL CHECK (state IN ({actions.state})),
     reason        TEXT    NOT NULL DEFAULT '',

@@ -103,7 +103,7 @@ fn first(connection: &Connection) -> rusqlite::Result<()> {
 
 fn first_sql() -> String {
     let mut sql = include_str!("first.sql")
-        .replace("{digest_lengths}", &words::digest_lengths())
+        .replace("{half_digest_lengths}", &words::half_digest_lengths())
         .replace("{scans.counters}", &words::scan_counters())
         .replace("{open_actions}", &words::open_actions());
     for (table, column, words) in words::word_columns() {
