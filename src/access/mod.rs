@@ -16,5 +16,5 @@ pub(crate) use roots::{
     OpenRoot, OpenRoots, empty_reason, join, known_volume, meet_volumes, moved_reason,
     online_state, open_online, volume_row,
 };
-pub(crate) use state::{is_in_state, is_racy, is_unchanged};
+pub(crate) use state::{can_change_unseen, is_in_state, is_racy, is_unchanged};
 pub(crate) use tops::VolumeTops;

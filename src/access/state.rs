@@ -1,8 +1,9 @@
 //! Whether a file stayed what it was, as far as its metadata can tell.
 
 use std::io;
+use std::time::Duration;
 
-use crate::model::{FileState, is_too_young};
+use crate::model::{FileState, is_too_young, is_within};
 use crate::platform::{OpenFile, Stat};
 
 /// Whether an open file is still in the state it was opened in.
@@ -21,11 +22,31 @@ pub(crate) fn is_in_state(file: &Stat, state: &FileState) -> bool {
 /// Whether the file was too fresh when reading began for its times to tell a
 /// later change. Where inodes are not stable, ctime may not be kept either.
 pub(crate) fn is_racy(state: &FileState, began_ns: i64) -> bool {
-    let changed = match state.ino {
+    is_too_young(last_change(state, began_ns), began_ns)
+}
+
+/// Whether an open file in this state can change without its times telling: it is
+/// too fresh, or a program can write to it through a memory mapping. Ask before
+/// reading: a program that opens the file later moves its times when it writes.
+pub(crate) fn can_change_unseen(file: &OpenFile, state: &FileState, began_ns: i64) -> bool {
+    is_racy(state, began_ns) || may_be_dirty(file, state, began_ns) && file.is_open_for_writing()
+}
+
+/// Longer than a page that was written through a mapping waits to be written to the
+/// disk, after which its next change moves the times again: 35 s by the defaults of
+/// Linux.
+const WRITE_BACK: Duration = Duration::from_secs(60);
+
+fn may_be_dirty(file: &OpenFile, state: &FileState, began_ns: i64) -> bool {
+    is_within(WRITE_BACK, last_change(state, began_ns), began_ns) || !file.write_traces().in_times
+}
+
+/// When the file changed last. A modification time can be set to the future.
+fn last_change(state: &FileState, began_ns: i64) -> i64 {
+    match state.ino {
         Some(_) => state.ctime_ns,
         None => state.ctime_ns.max(state.mtime_ns.min(began_ns)),
-    };
-    is_too_young(changed, began_ns)
+    }
 }
 
 #[cfg(test)]

@@ -37,4 +37,4 @@ pub use run::{
     ScanCounters, Timing,
 };
 pub use stage::{ScanState, Stage};
-pub use time::{TOO_YOUNG, Timestamp, is_too_young, now_ns};
+pub use time::{TOO_YOUNG, Timestamp, is_too_young, is_within, now_ns};

@@ -33,8 +33,13 @@ pub const TOO_YOUNG: Duration = Duration::from_secs(3);
 /// Whether something changed too short a time before `began_ns` for its times
 /// to tell a later change.
 pub fn is_too_young(changed_ns: i64, began_ns: i64) -> bool {
-    let span = i64::try_from(too_young().as_nanos()).unwrap_or(i64::MAX);
-    changed_ns > began_ns.saturating_sub(span)
+    is_within(too_young(), changed_ns, began_ns)
+}
+
+/// Whether something changed less than `span` before `now_ns`, or after it.
+pub fn is_within(span: Duration, changed_ns: i64, now_ns: i64) -> bool {
+    let span = i64::try_from(span.as_nanos()).unwrap_or(i64::MAX);
+    changed_ns > now_ns.saturating_sub(span)
 }
 
 #[cfg(not(debug_assertions))]

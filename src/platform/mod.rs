@@ -14,11 +14,12 @@ mod testing;
 mod volumes;
 
 pub use fs::{
-    AlignedBuffer, Dir, Entries, EntryKind, FileExtent, FileId, Links, OpenFile, RawEntry, Stat,
+    AlignedBuffer, Dir, Entries, EntryKind, FileExtent, FileId, Links, NoLease, OpenFile, RawEntry,
+    ReadLease, Stat,
 };
 pub use process::{
     Allocator, give_back_memory, lower_priority, make_room_for_files, most_open_files,
     share_work_with_those_there_are,
 };
 pub use sha256::{Sha256Block, Sha256Message, Sha256State, sha256_at_once, sha256_compress_all};
-pub use volumes::{KnownVolume, Volume, VolumeTable, is_rotational, read_ahead};
+pub use volumes::{KnownVolume, Volume, VolumeTable, WriteTraces, is_rotational, read_ahead};

@@ -183,7 +183,8 @@ impl Totals {
         )];
         if self.corrupted_files > 0 {
             lines.push(format!(
-                "{} corrupted (bit rot): content differs, but size, times and inode do not",
+                "{} corrupted (bit rot): content differs from what was read; \
+                 no program is known to have changed it",
                 files(self.corrupted_files)
             ));
         }

@@ -3,12 +3,12 @@
 use std::io;
 use std::num::NonZeroU64;
 
-use rustix::fd::{AsFd, OwnedFd};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::{Errno, retry_on_intr};
 
 use super::stat;
 use super::stat::{EntryKind, Stat};
-use crate::platform::volumes::{Nature, identity};
+use crate::platform::volumes::{Nature, WriteTraces, identity};
 
 /// A regular file open for reading, together with its state when it was opened.
 #[derive(Debug)]
@@ -70,6 +70,15 @@ impl OpenFile {
     /// data.
     pub fn extent_at(&self, offset: u64) -> FileExtent {
         extent_at(&self.fd, offset)
+    }
+
+    /// How its filesystem shows that the file is being written.
+    pub fn write_traces(&self) -> WriteTraces {
+        WriteTraces::of(self.fd(), self.opened_as.dev)
+    }
+
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
     }
 
     /// Tells the system that the file will be read from front to back.

@@ -3,6 +3,7 @@
 mod buffer;
 mod dir;
 mod file;
+mod lease;
 mod listing;
 mod open;
 mod resolve;
@@ -11,6 +12,7 @@ mod stat;
 pub use buffer::AlignedBuffer;
 pub use dir::Dir;
 pub use file::{FileExtent, OpenFile};
+pub use lease::{NoLease, ReadLease};
 pub use listing::{Entries, RawEntry};
 pub use open::Links;
 pub use stat::{EntryKind, FileId, Stat};

@@ -61,6 +61,19 @@ impl FsType {
         IMAGES.contains(&self.name)
     }
 
+    /// Whether nothing reaches its files but through it, so that it knows of every
+    /// program that has one open. The layers of an overlay and what is behind a FUSE
+    /// daemon or a server change by other ways.
+    pub(crate) fn knows_all_writers(&self) -> bool {
+        matches!(self.nature, Nature::Local | Nature::LocalUnstable)
+            && !matches!(self.name, "overlay" | UNKNOWN_NAME)
+    }
+
+    /// Whether it keeps its files in memory only.
+    pub(crate) fn is_in_memory(&self) -> bool {
+        IN_MEMORY.contains(&self.name)
+    }
+
     fn find(wanted: impl Fn(&&Row) -> bool) -> Self {
         let (_, name, nature) = TABLE.iter().find(wanted).unwrap_or(&UNKNOWN);
         Self {
@@ -83,9 +96,14 @@ const STORES_WITHOUT_DEVICE: &[&str] = &["btrfs", "zfs", "bcachefs", "tmpfs", "r
 /// Filesystems that only exist as images made in one go.
 const IMAGES: &[&str] = &["squashfs", "erofs", "iso9660", "udf", "cramfs", "romfs"];
 
+/// Filesystems without a disk.
+const IN_MEMORY: &[&str] = &["tmpfs", "ramfs"];
+
 type Row = (u32, &'static str, Nature);
 
-const UNKNOWN: Row = (0, "unknown", Nature::LocalUnstable);
+const UNKNOWN_NAME: &str = "unknown";
+
+const UNKNOWN: Row = (0, UNKNOWN_NAME, Nature::LocalUnstable);
 
 /// By magic number; 0 stands for types that only other systems have.
 ///
@@ -211,6 +229,20 @@ mod tests {
         }
         assert!(!FsType::from_name("overlay").stores_without_device());
         assert!(!FsType::from_name("fuse").stores_without_device());
+    }
+
+    #[test]
+    fn only_what_nothing_goes_around_knows_all_writers() {
+        for name in ["ext4", "tmpfs", "btrfs", "vfat"] {
+            assert!(FsType::from_name(name).knows_all_writers(), "{name}");
+        }
+        for name in ["overlay", "fuse", "nfs", "cifs", "no such type"] {
+            assert!(!FsType::from_name(name).knows_all_writers(), "{name}");
+        }
+        for name in IN_MEMORY {
+            assert!(FsType::from_name(name).is_in_memory(), "{name}");
+        }
+        assert!(!FsType::from_name("ext4").is_in_memory());
     }
 
     #[test]

@@ -8,9 +8,11 @@ mod table;
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod tests;
+mod traces;
 mod volume;
 
 pub use disk::{is_rotational, read_ahead};
 pub(crate) use fstype::Nature;
 pub use table::{KnownVolume, VolumeTable};
+pub use traces::WriteTraces;
 pub use volume::Volume;

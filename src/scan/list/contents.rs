@@ -12,8 +12,8 @@ use super::subfolders::Subfolders;
 use super::visit::{Stop, Visit, fault};
 use crate::access::{is_racy, volume_row};
 use crate::catalog::{
-    CatalogError, FolderListing, KnownFile, KnownFolder, NameRange, NewFolder, PartListing, Record,
-    Signature, Signer, WorkCopy,
+    CatalogError, FileChange, FolderListing, KnownFile, KnownFolder, NameRange, NewFolder,
+    PartListing, Record, Signature, Signer, WorkCopy,
 };
 use crate::model::{
     FileState, FolderId, Probe, ScanCounters, Step, VolumeId, is_too_young, now_ns,
@@ -284,6 +284,9 @@ impl Contents<'_, '_, '_> {
         }
         self.visit.context.run.metrics.folders_listed.add(1);
         let probed = self.probed(&files);
+        // A signature promises that no row is to be distrusted.
+        let is_racy = |change: &FileChange| change.sample.is_some_and(|sample| sample.racy);
+        let signature = signature.filter(|_| !files.changes.iter().any(is_racy));
         let record = self.record(files, signature, &subfolders);
         self.hand_in(record, probed, HandIn::Last);
         Ok(())

@@ -5,7 +5,7 @@ use std::io;
 
 use super::compare::Buffers;
 use crate::access::content::{CHUNK, digest_with, probe_of};
-use crate::access::{is_racy, is_unchanged};
+use crate::access::{can_change_unseen, is_unchanged};
 use crate::catalog::WorkCopy;
 use crate::model::{Digest, now_ns};
 use crate::platform::OpenFile;
@@ -45,7 +45,7 @@ fn audit_copy(item: &mut ItemContext<'_>, copy: &WorkCopy, expected: Expected, b
         }
         Opening::Opened(file, _) => {
             file.forget_cached();
-            racy = is_racy(&copy.state, now_ns());
+            racy = can_change_unseen(&file, &copy.state, now_ns());
             match read(item, &file, buffer, &mut uncounted) {
                 Ok(Some(digest)) => judge(expected, &file, digest),
                 Ok(None) if item.is_stopped() => return,
@@ -92,8 +92,8 @@ fn read(
 fn judge(expected: Expected, file: &OpenFile, digest: Digest) -> io::Result<AuditVerdict> {
     Ok(match expected.digest {
         Some(known) if known == digest => AuditVerdict::Sound,
-        // It could have changed without its times moving when it was scanned.
-        Some(_) if expected.racy => AuditVerdict::Changed,
+        // It could change without its times moving, when it was scanned or now.
+        Some(_) if expected.racy || file.is_open_for_writing() => AuditVerdict::Changed,
         Some(_) => AuditVerdict::Corrupted(digest),
         None => {
             let probe = probe_of(file)?;

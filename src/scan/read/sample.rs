@@ -5,7 +5,7 @@ use std::io;
 use std::ops::Range;
 
 use crate::access::content::read_sample;
-use crate::access::{is_racy, is_unchanged};
+use crate::access::{can_change_unseen, is_unchanged};
 use crate::catalog::{Sample, SampleHash};
 use crate::hash::{digest_all, probe};
 use crate::model::sampling::{is_short, sample_length, stretches};
@@ -91,7 +91,7 @@ impl<T> SampleBatch<'_, T> {
         state: &FileState,
         read: impl FnMut(&mut [u8], u64) -> io::Result<usize>,
     ) -> io::Result<bool> {
-        let racy = is_racy(state, now_ns());
+        let racy = can_change_unseen(file, state, now_ns());
         let place = self.used..self.used + sample_length(state.size);
         let buffer = &mut self.buffer[place.clone()];
         if !read_sample(file, buffer, read)? || !is_unchanged(file)? {

@@ -402,7 +402,7 @@ fn the_answer_looks_like_this() {
     corrupted         4 B  /tree/corrupted
 
     1 file, 4 B OK
-    1 file corrupted (bit rot): content differs, but size, times and inode do not
+    1 file corrupted (bit rot): content differs from what was read; no program is known to have changed it
     hashes for 2 of 2 files
     as of scan 1, TIME
     ");

@@ -6,6 +6,7 @@ mod giants;
 mod hazards;
 mod in_step;
 mod large_files;
+mod mapped;
 mod names;
 mod options;
 mod properties;

@@ -74,7 +74,9 @@ impl Letters {
 /// Why a file may have changed although its times have not.
 fn scanned_too_young() -> String {
     let span = TOO_YOUNG.as_secs();
-    format!("scanned less than {span} s after its last change: scan again")
+    format!(
+        "scanned less than {span} s after its last change, or while open for writing: scan again"
+    )
 }
 
 /// Which scan a place reflects.

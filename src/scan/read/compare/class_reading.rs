@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use super::class::Class;
 use super::equal_so_far::{Buffers, EqualSoFar, Kind, Sorting, WithChunk};
 use crate::access::content::{CHUNK, chunks};
-use crate::access::{Holes, is_racy, is_surely_sparse, is_unchanged};
+use crate::access::{Holes, can_change_unseen, is_surely_sparse, is_unchanged};
 use crate::catalog::{FileOutcome, HashState, WorkCopy};
 use crate::hash::{ContentHasher, STATE_FORMAT};
 use crate::model::sampling::LARGE;
@@ -36,6 +36,8 @@ pub(super) struct ClassReading<'c> {
 struct Member<'c> {
     copy: &'c WorkCopy,
     file: OpenFile,
+    /// Whether it can change without its times telling.
+    racy: bool,
     /// Its number in the item, and its path, for the watchdog.
     part: usize,
     path: PathBuf,
@@ -144,6 +146,7 @@ impl<'c> ClassReading<'c> {
         Some(Member {
             holes: Holes::of(&file),
             is_surely_sparse: is_surely_sparse(&file),
+            racy: can_change_unseen(&file, &copy.state, self.began),
             uncounted: copy.to_read,
             copy,
             file,
@@ -216,16 +219,12 @@ impl<'c> ClassReading<'c> {
                 state,
             };
             for member in &equal.members {
-                if !self.is_racy(*member) {
+                if !self.members[*member].racy {
                     let outcome = FileOutcome::Partly(state.clone());
                     item.learned_partly(self.members[*member].copy, outcome);
                 }
             }
         }
-    }
-
-    fn is_racy(&self, member: usize) -> bool {
-        is_racy(&self.members[member].copy.state, self.began)
     }
 
     /// Reads one chunk of every file of some that are equal so far, and splits
@@ -291,7 +290,7 @@ impl<'c> ClassReading<'c> {
         if let [alone] = members[..]
             && !equal.must_digest
         {
-            let racy = self.is_racy(alone);
+            let racy = self.members[alone].racy;
             self.note(item, alone, FileOutcome::Settled { racy });
             buffers.give_back(chunk);
             return;
@@ -321,7 +320,7 @@ impl<'c> ClassReading<'c> {
                 let outcome = FileOutcome::Digested {
                     digest,
                     compared,
-                    racy: self.is_racy(member),
+                    racy: self.members[member].racy,
                 };
                 self.note(item, member, outcome);
             }
