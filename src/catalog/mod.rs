@@ -24,7 +24,7 @@ pub use runs::{
     VolumeRow, VolumeTop, Wanted, WorkCopy,
 };
 pub use store::{
-    CatalogError, Exclusive, FolderPaths, Lock, Pause, ReadOnly, own_files, real_path,
+    CatalogError, Exclusive, FolderPaths, Lock, Pause, ReadOnly, belongs_to, own_files,
 };
 pub use upkeep::{Problem, Purged};
 pub use write::{

@@ -9,7 +9,8 @@ Usage: fusefs.py MOUNTPOINT SPEC.json. SPEC is {"name": {"size": N, "seed": N,
   eio        opens, and every read fails
 
 An optional key "" says how the whole filesystem behaves: {"die_after": N} lets
-every call fail with EIO after N reads; {"twice": true} lists every name twice.
+every call fail with EIO after N reads; {"twice": true} lists every name twice; {"endless": true} lists
+names for ever.
 """
 
 import ctypes
@@ -29,6 +30,8 @@ ASYNC_READ = 1
 # Closing must not wait for the daemon: a stopped one would hold up exit for ever.
 OPEN_NOFLUSH = 1 << 5
 NOW = int(time.time()) - 3600
+# An entry with the longest name there is.
+ENDLESS = struct.pack("<2Q2I", 2, 1, 255, stat.S_IFREG >> 12) + b"n" * 255 + b"\0"
 
 
 def mount(point):
@@ -101,6 +104,8 @@ class Filesystem:
 
     def list(self, offset, size):
         out = b""
+        if self.whole.get("endless"):
+            return ENDLESS * (size // len(ENDLESS))
         times = 2 if self.whole.get("twice") else 1
         entries = [(number, name) for number, name in enumerate(self.names) for _ in range(times)]
         for index, (number, name) in list(enumerate(entries))[offset:]:

@@ -91,6 +91,30 @@ def twice(context):
     )
 
 
+def endless(context):
+    """A folder whose names never end."""
+    name, requirement = "endless: a folder whose names never end", "an error that says so, at most 2,000 MiB of memory, the rest scanned"
+    if reason := lib.lacking(mounts=True):
+        yield Figure.skipped(name, requirement, reason)
+        return
+    with context.workspace("endless") as folder:
+        db = folder / "c.db"
+        for number in range(20):
+            lib.write(folder / "tree" / str(number), bytes([number // 2]) * 5_000)
+        with lib.fuse(folder, folder / "net", {"": {"endless": True}}):
+            peak, done = measured(db, "scan", folder / "tree", folder / "net")
+            errors = lib.query(db, "SELECT message FROM faults")
+            compared = lib.run(db, "diff", folder / "net", folder / "tree")
+        groups = len(lib.groups(db))
+        verified = lib.run(db, "verify")
+    yield Figure.of(
+        name,
+        f"exit {done.code} after {done.seconds:.1f} s, peak {peak} MiB, {groups} of 10 groups, `diff` exit {compared.code}, verify exit {verified.code}",
+        requirement,
+        len(errors) == 1 and "may never end" in errors[0][0] and (done.code, compared.code, verified.code) == (1, 1, 0) and peak <= 2_000 and groups == 10,
+    )
+
+
 def sparse(context):
     """Row 20: sparse files of 1 PB on XFS, beside duplicates that take space."""
     name = "sparse: two pairs of 1 PB beside 50 pairs of 100 kB"

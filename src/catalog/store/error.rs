@@ -1,10 +1,16 @@
 //! What can be wrong with the catalog itself. Every case ends the command
 //! with one sentence; nothing here concerns a single scanned path.
 
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
+use rustix::io::Errno;
+
+/// Files of one connection: the catalog, its WAL and its index. SQLite does not
+/// say which of them failed to open, nor why, and closes the others.
+const FILES: usize = 3;
 
 /// Why the catalog cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -68,6 +74,9 @@ pub enum CatalogError {
         /// The version this program reads.
         known: i32,
     },
+    /// This process may not open as many files as SQLite needs.
+    #[error("too many open files: raise the limit (ulimit -n)")]
+    TooManyOpenFiles,
     /// The linked SQLite has a known corruption bug.
     #[error("SQLite {0} is too old: 3.51.3 or newer is required")]
     OldSqlite(&'static str),
@@ -134,9 +143,23 @@ impl From<rusqlite::Error> for CatalogError {
             rusqlite::Error::FromSqlConversionFailure(_, _, reason) => {
                 Self::DamagedRows(reason.to_string())
             }
+            error
+                if error.sqlite_error_code() == Some(ErrorCode::CannotOpen)
+                    && !can_open_more_files(FILES) =>
+            {
+                Self::TooManyOpenFiles
+            }
             error => Self::Sqlite(error),
         }
     }
+}
+
+/// Whether this process may open `count` more files.
+fn can_open_more_files(count: usize) -> bool {
+    let opened: io::Result<Vec<_>> = (0..count).map(|_| File::open("/")).collect();
+    let errno = opened.err().and_then(|error| error.raw_os_error());
+    let errno = errno.map(Errno::from_raw_os_error);
+    !matches!(errno, Some(Errno::MFILE | Errno::NFILE))
 }
 
 impl CatalogError {

@@ -24,9 +24,22 @@ pub fn own_files(catalog: &Path) -> [PathBuf; 5] {
     ]
 }
 
+/// Whether a path is one of the catalog's files, or would become one.
+pub fn belongs_to(catalog: &Path, path: &Path) -> bool {
+    let files = own_files(catalog);
+    let real = real_path(path).unwrap_or_else(|_| path.to_owned());
+    files.contains(&real) || fs::metadata(path).is_ok_and(|found| is_one_of(&found, &files))
+}
+
+fn is_one_of(found: &Metadata, files: &[PathBuf]) -> bool {
+    let is_found = |file: Metadata| (file.dev(), file.ino()) == (found.dev(), found.ino());
+    let mut files = files.iter().map(fs::metadata);
+    files.any(|file| file.is_ok_and(is_found))
+}
+
 /// The path of a file without links: under two paths a catalog would have two
 /// locks. There need not be a file yet, only its folder.
-pub fn real_path(file: &Path) -> io::Result<PathBuf> {
+pub(crate) fn real_path(file: &Path) -> io::Result<PathBuf> {
     match (file.canonicalize(), file.file_name()) {
         (Err(error), Some(name)) if error.kind() == io::ErrorKind::NotFound => {
             let folder = file.parent().filter(|p| !p.as_os_str().is_empty());

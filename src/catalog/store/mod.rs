@@ -21,7 +21,7 @@ pub use exclusive::Exclusive;
 pub(crate) use files::has_wal;
 #[cfg(test)]
 pub(crate) use files::lock_path;
-pub use files::{own_files, real_path};
+pub use files::{belongs_to, own_files};
 pub(crate) use integrity::{integrity, is_damage, refuse_damage, refuse_malformed};
 pub use lock::Lock;
 pub(crate) use pages::Pages;

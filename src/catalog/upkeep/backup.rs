@@ -3,14 +3,13 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use rusqlite::backup::Backup;
 use rusqlite::{Connection, OpenFlags};
 use tempfile::TempPath;
 
-use crate::catalog::store::{CatalogError, ReadOnly, has_wal, own_files, schema};
+use crate::catalog::store::{CatalogError, ReadOnly, belongs_to, has_wal, schema};
 
 impl ReadOnly {
     /// Writes a consistent copy of the catalog to `to`, atomically replacing an
@@ -51,6 +50,9 @@ impl ReadOnly {
                 reason: reason.to_owned(),
             })
         };
+        if belongs_to(self.path(), target) {
+            return refuse("it belongs to the catalog itself");
+        }
         let found = match fs::metadata(target) {
             Ok(found) => found,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -58,9 +60,6 @@ impl ReadOnly {
         };
         if !found.is_file() {
             return refuse("it is not a regular file");
-        }
-        if self.owns(&found) {
-            return refuse("it belongs to the catalog itself");
         }
         if found.len() > 0 && !is_catalog(target).map_err(CatalogError::io(target))? {
             return refuse("it is not a dupescan catalog");
@@ -70,12 +69,6 @@ impl ReadOnly {
             return refuse("it is a catalog in use");
         }
         Ok(())
-    }
-
-    fn owns(&self, found: &fs::Metadata) -> bool {
-        own_files(self.path()).iter().any(|own| {
-            fs::metadata(own).is_ok_and(|own| (own.dev(), own.ino()) == (found.dev(), found.ino()))
-        })
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 
+use crate::catalog::belongs_to;
 use crate::cli::terminal::{Repeating, atomic_file, exit};
 use crate::report::run::prometheus;
 use crate::scan::Metrics;
@@ -23,7 +24,7 @@ pub(crate) fn start(
     let Some(path) = config.file.clone() else {
         return Ok(None);
     };
-    if atomic_file::belongs_to(catalog, &path) {
+    if belongs_to(catalog, &path) {
         return Err(exit::usage(format_args!(
             "the metrics file {} belongs to the catalog: choose another file",
             path.display()

@@ -11,7 +11,7 @@ use rustix::process::geteuid;
 use tempfile::NamedTempFile;
 
 use super::{exit, unfinished};
-use crate::catalog::{own_files, real_path};
+use crate::catalog::belongs_to;
 
 /// Links in a row before they are taken for a loop, as in the kernel.
 const MOST_LINKS: usize = 40;
@@ -26,11 +26,13 @@ pub(crate) fn fill<T>(
     let cannot = || format!("cannot write {}", path.display());
     let target = target_of(path).with_context(cannot)?;
     let path = target.as_path();
-    match fs::metadata(path) {
-        Ok(found) if is_one_of(&found, &own_files(catalog)) => Err(exit::usage(format_args!(
+    if belongs_to(catalog, path) {
+        return Err(exit::usage(format_args!(
             "{} belongs to the catalog: choose another file",
             path.display()
-        ))),
+        )));
+    }
+    match fs::metadata(path) {
         Ok(found) if found.is_dir() => Err(exit::usage(format_args!(
             "{} is a folder: expected a file",
             path.display()
@@ -105,19 +107,6 @@ fn plain(error: &io::Error) -> io::Error {
     let text = error.to_string();
     let plain = text.split(" at path ").next().unwrap_or_default();
     io::Error::new(error.kind(), plain.to_owned())
-}
-
-/// Whether a path is one of the catalog's files, or would become one.
-pub(crate) fn belongs_to(catalog: &Path, path: &Path) -> bool {
-    let files = own_files(catalog);
-    let real = real_path(path).unwrap_or_else(|_| path.to_owned());
-    files.contains(&real) || fs::metadata(path).is_ok_and(|found| is_one_of(&found, &files))
-}
-
-fn is_one_of(found: &fs::Metadata, files: &[PathBuf]) -> bool {
-    files.iter().any(|file| {
-        fs::metadata(file).is_ok_and(|file| (file.dev(), file.ino()) == (found.dev(), found.ino()))
-    })
 }
 
 #[cfg(test)]

@@ -43,13 +43,23 @@ impl RawEntry {
 pub struct Entries<'d> {
     dir: &'d Dir,
     source: Option<system::Source>,
+    /// Memory that all names so far would take.
+    size: usize,
 }
+
+/// Memory that the names of one folder may take: more than twenty million short
+/// ones. A filesystem that is wrong may go on giving names for ever.
+const MOST: usize = 1 << 30;
 
 impl<'d> Entries<'d> {
     /// Begins at the first name, also after an earlier listing.
     pub fn of(dir: &'d mut Dir) -> io::Result<Self> {
         let source = Some(system::Source::new(dir)?);
-        Ok(Self { dir, source })
+        Ok(Self {
+            dir,
+            source,
+            size: 0,
+        })
     }
 
     /// The folder that is listed, to look at entries on the way.
@@ -62,7 +72,15 @@ impl Iterator for Entries<'_> {
     type Item = io::Result<RawEntry>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let item = self.source.as_mut()?.next_entry(self.dir).transpose();
+        let mut item = self.source.as_mut()?.next_entry(self.dir).transpose();
+        if let Some(Ok(entry)) = &item {
+            self.size += size_of::<RawEntry>() + entry.name.len();
+            if self.size > MOST {
+                item = Some(Err(io::Error::other(
+                    "it has more names than a folder can have: they may never end",
+                )));
+            }
+        }
         if !matches!(item, Some(Ok(_))) {
             self.source = None;
         }

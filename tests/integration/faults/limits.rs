@@ -53,3 +53,28 @@ fn a_file_size_limit_is_a_sentence() {
     assert!(sentence.contains("File too large"), "{sentence}");
     assert!(!env.path("page.html").exists());
 }
+
+#[test]
+fn too_few_descriptors_are_a_sentence() {
+    let env = scanned();
+    let mut refused = 0;
+    for (number, limit) in (6..40).step_by(2).enumerate() {
+        env.use_db(&format!("data/{number}.db"));
+        let script = format!("ulimit -n {limit}; exec $0 --db $1 scan tree other --threads 8");
+        let mut command = env.bare_command("sh");
+        command.args(["-euc", &script, env!("CARGO_BIN_EXE_dupescan")]);
+        command.arg(env.db());
+        let run = env.finish(command);
+        match run.exit {
+            Some(0) => break,
+            _ => refused += 1,
+        }
+        let sentence = run.code(3).err();
+        assert!(
+            sentence.contains("oo many open files"),
+            "{limit}: {sentence}"
+        );
+        env.run("scan tree other").ok();
+    }
+    assert!(refused > 3, "{refused}");
+}

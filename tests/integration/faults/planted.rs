@@ -151,3 +151,22 @@ fn the_log_never_goes_into_a_file_of_the_catalog() {
     }
     env.run("report").ok();
 }
+
+#[test]
+fn an_output_never_takes_the_place_of_a_file_of_the_catalog() {
+    let env = tree();
+    env.run("scan tree").ok();
+    // Also where there is none at the moment.
+    fs::remove_file(beside_catalog(&env, ".lock")).unwrap();
+    for suffix in ["", "-wal", "-journal", ".lock"] {
+        let output = beside_catalog(&env, suffix);
+        let output = output.to_str().unwrap();
+        env.run_args(["report", "-o", output])
+            .code(2)
+            .complains("belongs to the catalog");
+        env.run_args(["backup", output])
+            .code(2)
+            .complains("belongs to the catalog");
+    }
+    env.run("scan tree").ok();
+}

@@ -16,7 +16,8 @@ use tracing::{Level, Subscriber};
 use tracing_subscriber::fmt::MakeWriter;
 
 use super::context::Context;
-use crate::cli::terminal::{atomic_file, exit};
+use crate::catalog::belongs_to;
+use crate::cli::terminal::exit;
 use crate::settings::{LogConfig, LogFormat};
 
 /// Starts the log as configured. A second start in one process changes
@@ -26,7 +27,7 @@ pub(crate) fn start(context: &Context) -> anyhow::Result<()> {
     // Fails only if a log was started before; that one stays in use.
     match &log.file {
         Some(path) => {
-            if atomic_file::belongs_to(&context.config.db, path) {
+            if belongs_to(&context.config.db, path) {
                 return Err(exit::usage(format_args!(
                     "the log file {} belongs to the catalog: choose another file",
                     path.display()
