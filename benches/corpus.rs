@@ -10,7 +10,8 @@
 //! - `twins`: 20,000 files of 64 KiB, equal in head and tail, all different in
 //!   the middle;
 //! - `deep`: 300,000 folders in each other, 3,000 files;
-//! - `million`: 1,000,000 files, else as `small`.
+//! - `million`: 1,000,000 files, else as `small`;
+//! - `tiny`: 5,000,000 files of 16 to 215 bytes, 25 in each folder, 20 % copies.
 //!
 //! A tree that was just written is *racy* for dupescan: what a scan within 3 s
 //! learns about a file is read again by the next scan. Wait that long before

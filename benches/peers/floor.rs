@@ -1,9 +1,11 @@
 //! What no scan can do without: listing every folder and a stat for every
-//! file, on all cores and with nothing else. And reading everything once, to
-//! warm the page cache.
+//! file, on all cores and with nothing else; and the same with reading every
+//! file, which also warms the page cache.
 
-use std::fs;
-use std::io;
+use std::ffi::{CStr, OsStr};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -15,17 +17,27 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, StatxFlags, opena
 
 /// The argument of the instance that only lists.
 pub(crate) const LIST_AND_STAT: &str = "--list-and-stat";
+/// The argument of the instance that also reads.
+pub(crate) const LIST_STAT_AND_READ: &str = "--list-stat-and-read";
 
 /// Folders that are still to be listed, and how many are not done yet.
 struct Work {
     waiting: Mutex<Vec<PathBuf>>,
     unfinished: AtomicUsize,
+    files: Files,
+}
+
+/// What is done with the files beside listing and a stat.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Files {
+    Skip,
+    Read,
 }
 
 /// Lists `top` and stats its files, as a process of its own that is measured
 /// as the programs are.
-pub(crate) fn list_and_stat(top: &str) -> ExitCode {
-    match for_all_files(Path::new(top), None) {
+pub(crate) fn walk(top: &str, files: Files) -> ExitCode {
+    match for_all_files(Path::new(top), files) {
         Ok(files) => {
             println!("{files} files");
             ExitCode::SUCCESS
@@ -39,25 +51,20 @@ pub(crate) fn list_and_stat(top: &str) -> ExitCode {
 
 /// Reads every file, so that the page cache has what fits.
 pub(crate) fn warm(top: &Path) -> io::Result<()> {
-    let read = |path: &Path| fs::read(path).map(drop);
-    for_all_files(top, Some(&read)).map(drop)
+    for_all_files(top, Files::Read).map(drop)
 }
 
-/// What is done with every file, if anything.
-type Visit<'v> = Option<&'v (dyn Fn(&Path) -> io::Result<()> + Sync)>;
-
-/// Lists and stats everything, and shows every file to `visit`. Returns how
-/// many there are.
-fn for_all_files(top: &Path, visit: Visit<'_>) -> io::Result<usize> {
+/// Lists and stats everything, and reads it if it is to. Returns how many files
+/// there are.
+fn for_all_files(top: &Path, files: Files) -> io::Result<usize> {
     let work = Work {
         waiting: Mutex::new(vec![top.to_path_buf()]),
         unfinished: AtomicUsize::new(1),
+        files,
     };
     let threads = thread::available_parallelism()?.get();
     thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads)
-            .map(|_| scope.spawn(|| work.run(visit)))
-            .collect();
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| work.run())).collect();
         let results = workers.into_iter().map(|worker| {
             let gone = |_| Err(io::Error::other("a listing thread panicked"));
             worker.join().unwrap_or_else(gone)
@@ -66,10 +73,24 @@ fn for_all_files(top: &Path, visit: Visit<'_>) -> io::Result<usize> {
     })
 }
 
+/// Reads a file of this size, and forgets what it read.
+fn read(folder: &OwnedFd, name: &CStr, size: u64, chunk: &mut [u8]) -> io::Result<()> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let mut file = File::from(openat(folder, name, flags, Mode::empty())?);
+    let mut left = size;
+    while left > 0 {
+        match file.read(chunk)? as u64 {
+            0 => break,
+            some => left = left.saturating_sub(some),
+        }
+    }
+    Ok(())
+}
+
 impl Work {
-    fn run(&self, visit: Visit<'_>) -> io::Result<usize> {
+    fn run(&self) -> io::Result<usize> {
         let mut files = 0;
-        let mut buffer = Vec::with_capacity(64 * 1024);
+        let mut buffers = (Vec::with_capacity(64 * 1024), vec![0; 128 * 1024]);
         while self.unfinished.load(Ordering::Acquire) > 0 {
             let next = self
                 .waiting
@@ -80,7 +101,7 @@ impl Work {
                 thread::yield_now();
                 continue;
             };
-            let listed = self.list(&folder, &mut buffer, visit);
+            let listed = self.list(&folder, &mut buffers);
             self.unfinished.fetch_sub(1, Ordering::AcqRel);
             // What may not be read is not part of the floor.
             files += listed.unwrap_or(0);
@@ -88,7 +109,8 @@ impl Work {
         Ok(files)
     }
 
-    fn list(&self, folder: &Path, buffer: &mut Vec<u8>, visit: Visit<'_>) -> io::Result<usize> {
+    fn list(&self, folder: &Path, buffers: &mut (Vec<u8>, Vec<u8>)) -> io::Result<usize> {
+        let (buffer, chunk) = buffers;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let handle = openat(CWD, folder, flags, Mode::empty())?;
         let mut entries = RawDir::new(&handle, buffer.spare_capacity_mut());
@@ -96,19 +118,18 @@ impl Work {
         while let Some(entry) = entries.next() {
             let entry = entry?;
             let name = entry.file_name();
-            let path = || folder.join(std::ffi::OsStr::from_bytes(name.to_bytes()));
             match entry.file_type() {
                 FileType::Directory if !matches!(name.to_bytes(), b"." | b"..") => {
                     self.unfinished.fetch_add(1, Ordering::AcqRel);
                     if let Ok(mut waiting) = self.waiting.lock() {
-                        waiting.push(path());
+                        waiting.push(folder.join(OsStr::from_bytes(name.to_bytes())));
                     }
                 }
                 FileType::RegularFile => {
                     let flags = AtFlags::SYMLINK_NOFOLLOW;
-                    statx(&handle, name, flags, StatxFlags::BASIC_STATS)?;
-                    if let Some(visit) = visit {
-                        visit(&path())?;
+                    let found = statx(&handle, name, flags, StatxFlags::BASIC_STATS)?;
+                    if self.files == Files::Read {
+                        read(&handle, name, found.stx_size, chunk)?;
                     }
                     files += 1;
                 }

@@ -37,11 +37,11 @@ use results::Results;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let tree = || arguments.get(1).map_or("", String::as_str);
     match arguments.first().map(String::as_str) {
         Some(measure::RUN_MEASURED) => return measure::run_measured(&arguments[1..]),
-        Some(floor::LIST_AND_STAT) => {
-            return floor::list_and_stat(arguments.get(1).map_or("", String::as_str));
-        }
+        Some(floor::LIST_AND_STAT) => return floor::walk(tree(), floor::Files::Skip),
+        Some(floor::LIST_STAT_AND_READ) => return floor::walk(tree(), floor::Files::Read),
         Some("--help" | "-h") => {
             println!("{USAGE}");
             return ExitCode::SUCCESS;

@@ -55,7 +55,7 @@ pub(super) struct File {
 }
 
 /// Every kind there is.
-pub(crate) const KINDS: &[Kind] = &[SMALL, MEDIA, MIXED, TWINS, DEEP, MILLION];
+pub(crate) const KINDS: &[Kind] = &[SMALL, MEDIA, MIXED, TWINS, DEEP, MILLION, TINY];
 
 impl Kind {
     pub(crate) fn from_name(name: &str) -> Option<&'static Self> {
@@ -87,6 +87,16 @@ const MILLION: Kind = Kind {
     full: (1_000_000, 25_000),
     quick: (20_000, 500),
     ..SMALL
+};
+
+const TINY: Kind = Kind {
+    name: "tiny",
+    about: "16 to 215 bytes, 25 files a folder, 20 % copies",
+    full: (5_000_000, 200_000),
+    quick: (4_000, 160),
+    chain: 1,
+    make: |random, file| Content::new(file.seed, 16 + random.below(200)),
+    derive: |random, _, earlier| (random.below(100) < 20).then(|| pick(random, earlier)),
 };
 
 const MEDIA: Kind = Kind {

@@ -88,6 +88,7 @@ const QUICK_KINDS: &[(&str, u64, &str)] = &[
     ("twins", 65_536_000, "626d2e7de81d5327"),
     ("deep", 455_581, "0ce047e9d986e065"),
     ("million", 144_819_060, "6f894f4f98a269e0"),
+    ("tiny", 464_178, "46dd7d71f27f420c"),
 ];
 
 #[test]
