@@ -8,6 +8,7 @@ mod lookup;
 mod paths;
 mod place_diff;
 mod places;
+mod sweep;
 mod tree;
 mod unresolved;
 

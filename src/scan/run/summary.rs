@@ -18,7 +18,7 @@ pub(crate) fn summarise(reader: ReadOnly, below: Vec<PathBuf>) -> Result<Summary
         below,
         ..GroupFilter::default()
     };
-    let mut list = GroupList::build(reader, filter)?;
+    let mut list = GroupList::build_beside_scan(reader, filter)?;
     let (mut groups, mut folders) = (Vec::new(), Folders::default());
     while let Some(group) = list.next_group()? {
         folders.add(&group);

@@ -4,8 +4,8 @@
 use rusqlite::params;
 
 use super::filter::GroupFilter;
-use super::ranking::{Key, Ranked};
-use super::sweep::Reader;
+use super::ranking::Ranked;
+use crate::catalog::query::sweep::{Key, Reader};
 use crate::catalog::store::{CatalogError, rows, unsigned};
 use crate::model::FolderId;
 

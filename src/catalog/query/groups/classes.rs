@@ -3,7 +3,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use super::ranking::Key;
+use crate::catalog::query::sweep::Key;
 
 /// How much a row says about the content of its file.
 #[derive(Debug, Clone, Copy)]
@@ -52,6 +52,32 @@ impl Classes {
     }
 }
 
+/// The names gathered last: what a class has been told twice, it need not be told
+/// again. Sizes are mostly few, and so are their classes then.
+#[derive(Default)]
+pub(crate) struct Recent(Vec<Option<(Class, bool)>>);
+
+impl Recent {
+    const SLOTS: usize = 1024;
+
+    /// Whether two other copies, or the same one, were gathered with this number.
+    pub(crate) fn knows(&mut self, class: Class) -> bool {
+        self.0.resize(Self::SLOTS, None);
+        let slot = class.number >> 1 & (Self::SLOTS as u64 - 1);
+        let slot = &mut self.0[usize::try_from(slot).unwrap_or(0)];
+        match slot {
+            Some((known, _)) if *known == class => true,
+            Some((known, are_two)) if known.number == class.number => {
+                std::mem::replace(are_two, true)
+            }
+            _ => {
+                *slot = Some((class, false));
+                false
+            }
+        }
+    }
+}
+
 /// Whether a class has more than one copy and an open one among them.
 pub(crate) fn is_some_open(classes: &mut [Class]) -> bool {
     use rayon::slice::ParallelSliceMut;
@@ -91,12 +117,16 @@ mod tests {
     };
 
     fn is_open(names: &[(State, u64)]) -> bool {
-        let classes = Classes::default();
-        let mut found: Vec<Class> = names
+        let (classes, mut recent) = (Classes::default(), Recent::default());
+        let names = names
             .iter()
-            .flat_map(|(state, copy)| classes.of(*state, *copy))
-            .collect();
-        is_some_open(&mut found)
+            .flat_map(|(state, copy)| classes.of(*state, *copy));
+        let mut all: Vec<Class> = names.collect();
+        let mut news = all.clone();
+        news.retain(|class| !recent.knows(*class));
+        let is_open = is_some_open(&mut all);
+        assert_eq!(is_some_open(&mut news), is_open);
+        is_open
     }
 
     #[test]
@@ -114,6 +144,22 @@ mod tests {
         assert!(!is_open(&[(PROBED, 1), (other, 2), (READ, 3)]));
         let larger = State { size: 11, ..READ };
         assert!(!is_open(&[(UNREAD, 1), (larger, 2)]));
+    }
+
+    #[test]
+    fn a_class_is_told_of_two_copies() {
+        let (classes, mut recent) = (Classes::default(), Recent::default());
+        let mut told = |state, copy| {
+            let news = classes
+                .of(state, copy)
+                .filter(|class| !recent.knows(*class));
+            news.count()
+        };
+        assert_eq!(
+            [1, 1, 2, 2, 3, 1].map(|copy| told(READ, copy)),
+            [1, 0, 1, 0, 0, 0]
+        );
+        assert_eq!([3, 4, 5].map(|copy| told(UNREAD, copy)), [1, 1, 0]);
     }
 
     #[test]

@@ -6,14 +6,13 @@
 use rayon::slice::ParallelSliceMut;
 use rusqlite::Row;
 
-use super::classes::{self, Class, Classes, State};
+use super::classes::{self, Class, Classes, Recent, State};
 use super::filter::{GroupFilter, Whereabouts};
-use super::part::{Keyed, Part, Parts, Sink};
-use super::ranking::{Key, Ranked, Ranking};
-use super::sweep::{Pass, Position, Readers};
+use super::ranking::{Ranked, Ranking};
 use crate::catalog::query::paths::RootPaths;
+use crate::catalog::query::sweep::{Key, Keyed, Part, Parts, Pass, Position, Readers, Sink};
 use crate::catalog::store::terms::{UNREAD, UNRESOLVED};
-use crate::catalog::store::{CatalogError, ReadOnly, rows, sql, unsigned};
+use crate::catalog::store::{CatalogError, rows, unsigned};
 use crate::model::{CopyNumbers, Digest, Reach, RootId, Totals, occupied, reclaimable};
 
 /// What is counted, and from what.
@@ -68,6 +67,8 @@ pub(crate) struct Gathered {
     sparse: Vec<Sparse>,
     marks: Vec<Mark>,
     classes: Vec<Class>,
+    /// What this thread gathered last.
+    recent: Recent,
 }
 
 impl Count<'_> {
@@ -79,7 +80,7 @@ impl Count<'_> {
     ) -> Result<Counted, CatalogError> {
         let mut counted = Counted::default();
         let classes = Classes::default();
-        let names = names_expected(&readers.first().catalog)?;
+        let names = readers.first().catalog.files_expected()?;
         ranking.reserve(names);
         let expected = names.saturating_mul(self.bytes_each());
         let parts = Parts::new(expected);
@@ -109,9 +110,6 @@ impl Count<'_> {
         if self.filter.judges_places() {
             each += size_of::<Mark>();
         }
-        if self.unresolved {
-            each += size_of::<Class>();
-        }
         each
     }
 
@@ -124,7 +122,8 @@ impl Count<'_> {
             entries: Vec::with_capacity(names),
             sparse: Vec::new(),
             marks: Vec::with_capacity(or_none(self.filter.judges_places())),
-            classes: Vec::with_capacity(or_none(self.unresolved)),
+            classes: Vec::new(),
+            recent: Recent::default(),
         }
     }
 
@@ -242,12 +241,6 @@ fn keys_of(part: Part) -> String {
     }
 }
 
-fn names_expected(catalog: &ReadOnly) -> Result<usize, CatalogError> {
-    let files = "SELECT ifnull(sum(files), 0) FROM roots";
-    let files: i64 = sql::value(&catalog.connection, files, [])?;
-    Ok(usize::try_from(files).unwrap_or(0))
-}
-
 /// One part being gathered, by several threads.
 struct Gathering<'a> {
     count: &'a Count<'a>,
@@ -288,8 +281,9 @@ impl Pass for Gathering<'_> {
                 is_unresolved: row.get(7)?,
             };
             let classes = self.classes.of(state, copy);
-            let classes = classes.filter(|class| self.sink.takes(class.key()));
-            batch.classes.extend(classes);
+            let is_news =
+                |class: &Class| self.sink.takes(class.key()) && !batch.recent.knows(*class);
+            batch.classes.extend(classes.filter(is_news));
         }
         let filter = self.count.filter;
         let reach = place.reach(row.get(8)?);

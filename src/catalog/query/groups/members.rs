@@ -10,10 +10,9 @@ use rayon::slice::ParallelSliceMut;
 use rusqlite::Row;
 
 use super::filter::GroupFilter;
-use super::part::{Keyed, Part, Sink};
-use super::ranking::{Key, Ranked};
-use super::sweep::{Pass, Position, Readers};
+use super::ranking::Ranked;
 use crate::catalog::query::paths::RootPaths;
+use crate::catalog::query::sweep::{Key, Keyed, Part, Pass, Position, Readers, Sink};
 use crate::catalog::store::{CatalogError, path_blob, rows, unsigned};
 use crate::model::{
     Algorithm, CopyEntry, CopyId, Digest, Group, Reach, RootId, VolumeId, occupied,

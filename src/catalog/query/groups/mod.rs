@@ -10,9 +10,7 @@ mod filter;
 mod members;
 #[cfg(test)]
 mod oracle;
-mod part;
 mod ranking;
-mod sweep;
 #[cfg(test)]
 mod tests;
 
@@ -23,12 +21,12 @@ use count::Count;
 use members::{Chunk, Context};
 pub use ranking::Order;
 use ranking::{Ranked, Ranking};
-use sweep::Readers;
 
 pub(crate) use filter::admits_name;
 pub use filter::{Exclusion, GroupFilter, Whereabouts, folder_of, has_extension, wants_places};
 
 use crate::catalog::query::paths::RootPaths;
+use crate::catalog::query::sweep::Readers;
 use crate::catalog::store::{CatalogError, ReadOnly, sql};
 use crate::model::{Group, Totals};
 
@@ -74,6 +72,16 @@ impl GroupList {
     /// Finds and ranks the groups.
     pub fn build(catalog: ReadOnly, filter: GroupFilter) -> Result<Self, CatalogError> {
         Self::bounded(Readers::open(catalog)?, filter, Bounds::default())
+    }
+
+    /// The same beside a scan, which takes memory of its own: a large catalog is
+    /// counted in more parts.
+    pub fn build_beside_scan(catalog: ReadOnly, filter: GroupFilter) -> Result<Self, CatalogError> {
+        let bounds = Bounds {
+            count: 44 << 20,
+            ..Bounds::default()
+        };
+        Self::bounded(Readers::open(catalog)?, filter, bounds)
     }
 
     fn bounded(

@@ -5,6 +5,8 @@ use std::cmp::Ordering;
 
 use rayon::slice::ParallelSliceMut;
 
+use crate::catalog::query::sweep::Key;
+
 /// Most groups that memory is reserved for: the number of names is only what the
 /// catalog claims.
 const MOST_RESERVED: usize = 4 << 20;
@@ -21,22 +23,6 @@ pub enum Order {
     Count,
     /// By the first path in each group.
     Path,
-}
-
-/// The first eight bytes of a digest. Keys sort as digests do, so ties come in
-/// the order of their digests. Two digests with one key and size count as one
-/// group until their members are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Key(pub(crate) u64);
-
-impl Key {
-    /// The key of a digest; a shorter one was not written by dupescan.
-    pub(crate) fn of(digest: &[u8]) -> Self {
-        let mut bytes = [0; 8];
-        let length = digest.len().min(8);
-        bytes[..length].copy_from_slice(&digest[..length]);
-        Self(u64::from_be_bytes(bytes))
-    }
 }
 
 /// One group, as far as its rank and the room for its members need it.

@@ -4,13 +4,27 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::ranking::Key;
-
 /// Most parts that are planned; there are more only if room runs out.
 const MOST_PARTS: u64 = 256;
 
 /// Keys that are looked at to find the middle.
 const SAMPLE: usize = 1024;
+
+/// The first eight bytes of a digest. Keys sort as digests do, so ties come in
+/// the order of their digests. Two digests with one key and size count as one
+/// group until their members are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Key(pub(crate) u64);
+
+impl Key {
+    /// The key of a digest; a shorter one was not written by dupescan.
+    pub(crate) fn of(digest: &[u8]) -> Self {
+        let mut bytes = [0; 8];
+        let length = digest.len().min(8);
+        bytes[..length].copy_from_slice(&digest[..length]);
+        Self(u64::from_be_bytes(bytes))
+    }
+}
 
 /// A range of keys, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

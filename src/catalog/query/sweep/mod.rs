@@ -2,13 +2,16 @@
 //! taking ranges of folders, all of them on one snapshot. What is gathered from
 //! the rows is up to a [`Pass`].
 
+mod part;
+
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::thread;
 
 use rusqlite::{Row, Rows};
 
-use super::part::{Keyed, Sink};
+pub(crate) use part::{Key, Keyed, Part, Parts, Sink};
+
 use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly, sql};
 use crate::model::{CopyId, Reach, RootId, VolumeId};
 
@@ -28,6 +31,15 @@ const BATCH: usize = 1024;
 /// Selects the folders of a range for [`Places`].
 const PLACES: &str =
     "SELECT id, root, volume, linked FROM folders WHERE id BETWEEN ?1 AND ?2 ORDER BY id";
+
+impl ReadOnly {
+    /// About how many live files there are, by what the catalog claims.
+    pub(crate) fn files_expected(&self) -> Result<usize, CatalogError> {
+        let files = "SELECT ifnull(sum(files), 0) FROM roots";
+        let files: i64 = sql::value(&self.connection, files, [])?;
+        Ok(usize::try_from(files).unwrap_or(0))
+    }
+}
 
 /// One connection, and the paths it used recently.
 pub(crate) struct Reader {
