@@ -13,9 +13,9 @@ mod write;
 
 pub use actions::{CurrentFile, PlanWriter};
 pub use query::{
-    Completeness, DiffFile, DiffFolder, DiffMatch, Exclusion, FileEntry, FileFilter, FileList,
-    GroupFilter, GroupList, Known, Lookup, Order, PlaceDiff, TreeFault, TreeFile, TreeFolder,
-    Unresolved, Verdict, Whereabouts, folder_of, has_extension, wants_places,
+    Completeness, DiffFile, DiffFolder, DiffMatch, Exclusion, FewTotals, FileEntry, FileFilter,
+    FileList, GroupFilter, GroupList, Known, Lookup, Order, PlaceDiff, TreeFault, TreeFile,
+    TreeFolder, Unresolved, Verdict, Whereabouts, folder_of, has_extension, wants_places,
 };
 pub use runs::{
     AuditCopy, AuditFinding, AuditId, AuditList, AuditNote, AuditRun, AuditScope, Candidates,

@@ -35,6 +35,11 @@ impl FileFilter {
             && self.exclude.is_none()
     }
 
+    /// Whether the name of a file decides if it passes.
+    pub(crate) fn judges_names(&self) -> bool {
+        !self.extensions.is_empty() || self.exclude.is_some()
+    }
+
     /// The sizes that are wanted, as the catalog stores them.
     pub(crate) fn sizes(&self) -> (i64, i64) {
         (

@@ -12,6 +12,7 @@ mod sweep;
 mod tree;
 mod unresolved;
 
+pub use copies::FewTotals;
 pub use files::{FileEntry, FileFilter, FileList, Verdict};
 pub use groups::{
     Exclusion, GroupFilter, GroupList, Order, Whereabouts, folder_of, has_extension, wants_places,

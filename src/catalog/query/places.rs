@@ -15,6 +15,8 @@ pub(crate) enum Extent {
     Live,
     /// Also those that are marked as deleted.
     Ever,
+    /// Only the folders that are named.
+    Alone,
 }
 
 impl ReadOnly {
@@ -61,6 +63,7 @@ impl ReadOnly {
         let live = match extent {
             Extent::Live => "folders.removed_in IS NULL",
             Extent::Ever => "true",
+            Extent::Alone => "false",
         };
         self.connection.execute_batch(&format!(
             "DROP TABLE IF EXISTS temp.{table};
@@ -96,7 +99,7 @@ mod tests {
         let reader = bed.reader();
         let tops = match extent {
             Extent::Live => reader.tops_of(Path::new(place)),
-            Extent::Ever => reader.tops_ever(Path::new(place)),
+            Extent::Ever | Extent::Alone => reader.tops_ever(Path::new(place)),
         };
         reader
             .collect_places("walked", &tops.unwrap(), extent)

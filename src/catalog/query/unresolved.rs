@@ -1,5 +1,6 @@
 //! Which files are neither known duplicates nor known unique, and so unchecked.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 
 use rusqlite::Connection;
@@ -35,6 +36,38 @@ pub(crate) fn open_classes() -> String {
              HAVING {several} AND sum({UNRESOLVED}) > 0)",
         several = several_copies()
     )
+}
+
+/// The rows of both tables.
+#[derive(Default)]
+pub(crate) struct Open {
+    sizes: HashSet<i64>,
+    classes: HashSet<(i64, i64)>,
+}
+
+impl Open {
+    /// What is open in a catalog: nothing, if it is settled.
+    pub(crate) fn of(catalog: &ReadOnly) -> Result<Self, CatalogError> {
+        if catalog.is_settled()? {
+            return Ok(Self::default());
+        }
+        let connection = &catalog.connection;
+        let both = open_classes();
+        let sizes = format!("WITH {both} SELECT size FROM open_sizes");
+        let classes = format!("WITH {both} SELECT size, probe FROM open_classes");
+        Ok(Self {
+            sizes: sql::all(connection, &sizes, [], |row| row.get(0))?,
+            classes: sql::all(connection, &classes, [], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })?,
+        })
+    }
+
+    /// Whether a file of this size and probe may equal another that was not read.
+    pub(crate) fn has(&self, size: i64, probe: Option<i64>) -> bool {
+        self.sizes.contains(&size)
+            || probe.is_some_and(|probe| self.classes.contains(&(size, probe)))
+    }
 }
 
 /// The number of unchecked files, whatever the catalog claims.

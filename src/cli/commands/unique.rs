@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::catalog::{FileEntry, FileList, Verdict};
+use crate::catalog::{FewTotals, FileList};
 use crate::cli::args::UniqueArgs;
 use crate::cli::session::{Context, Output, Question};
 use crate::cli::terminal::Exit;
@@ -24,7 +24,7 @@ const fn columns(copies: Column) -> [Column; 7] {
     ]
 }
 
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Serialize)]
 struct Totals {
     copies_under: u64,
     files: u64,
@@ -34,13 +34,13 @@ struct Totals {
 }
 
 impl Totals {
-    fn add(&mut self, file: &FileEntry) {
-        if file.verdict == Verdict::Unchecked {
-            self.unchecked_files += 1;
-            self.unchecked_bytes = self.unchecked_bytes.saturating_add(file.size);
-        } else {
-            self.files += 1;
-            self.bytes = self.bytes.saturating_add(file.size);
+    fn new(found: FewTotals, copies_under: u64) -> Self {
+        Self {
+            copies_under,
+            files: found.files,
+            bytes: found.bytes,
+            unchecked_files: found.unchecked_files,
+            unchecked_bytes: found.unchecked_bytes,
         }
     }
 
@@ -65,19 +65,20 @@ pub(crate) fn run(context: &Context, args: &UniqueArgs) -> anyhow::Result<Exit> 
     let question = Question::about(context, args.path.as_deref(), &args.filter)?;
     let filter = question.excluding.filter(&args.filter);
     let tops = &question.tops;
-    let mut list = FileList::of_few_copies(question.catalog, tops, filter, args.copies_under)?;
+    let wanted = (args.copies_under, args.answer.output.limit);
+    let (mut list, found) = FileList::of_few_copies(question.catalog, tops, filter, wanted)?;
     let columns = match args.copies_under {
         ..=2 => &COLUMNS,
         _ => &COPIES_TOO,
     };
     let output = Output::new(context, &args.answer);
     output.give(&question.header, ("files", columns), |answer| {
-        let mut totals = Totals {
-            copies_under: args.copies_under,
-            ..Totals::default()
-        };
-        while let Some(file) = list.next_file()? {
-            totals.add(&file);
+        let totals = Totals::new(found, args.copies_under);
+        let mut left = found.files + found.unchecked_files;
+        while answer.has_room()
+            && let Some(file) = list.next_file()?
+        {
+            left = left.saturating_sub(1);
             answer.row(&[
                 Cell::text(file.verdict.name()),
                 Cell::Count(file.copies),
@@ -88,6 +89,7 @@ pub(crate) fn run(context: &Context, args: &UniqueArgs) -> anyhow::Result<Exit> 
                 Cell::digest(file.digest),
             ])?;
         }
+        answer.skip(left);
         let left = answer.end(&totals, &totals.sentences(output.is_exact()))?;
         Ok((left, ()))
     })?;

@@ -146,6 +146,11 @@ impl<'a, W: Write> Answer<'a, W> {
         }
     }
 
+    /// Counts rows for which the limit leaves no room.
+    pub fn skip(&mut self, rows: u64) {
+        self.rows += rows;
+    }
+
     /// Writes the totals: `sentences` for people, `totals` for programs. Returns
     /// what has no place in the format and belongs on standard error.
     pub fn end(
