@@ -25,7 +25,7 @@ use dupescan::catalog::{
 };
 use dupescan::model::{
     Algorithm, Digest, FileMeta, FileState, FolderId, RootId, ScanCounters, ScanId, ScanOptions,
-    Summary, VolumeId,
+    SizeLimits, Summary, VolumeId,
 };
 
 /// A generator whose numbers are the same everywhere (splitmix64).
@@ -82,6 +82,7 @@ impl Scan {
                     .collect(),
                 vanished: Vec::new(),
                 bytes_read: 0,
+                sizes: SizeLimits::default(),
             },
             volume: self.volume,
             is_elsewhere: false,

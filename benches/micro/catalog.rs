@@ -11,7 +11,7 @@ use dupescan::catalog::{
     PartListing, ReadOnly, Record, VolumeRow, Writer,
 };
 use dupescan::model::{
-    Algorithm, FileMeta, Filters, FolderId, ScanCounters, ScanOptions, Timestamp,
+    Algorithm, FileMeta, Filters, FolderId, ScanCounters, ScanOptions, SizeLimits, Timestamp,
 };
 use dupescan::report::{Format, Header, Style, renderer};
 
@@ -64,6 +64,7 @@ fn write_rows(path: &Path) -> Result<(), CatalogError> {
             changes,
             vanished: Vec::new(),
             bytes_read: 0,
+            sizes: SizeLimits::default(),
         },
         signature: None,
         is_repeat: false,
@@ -159,6 +160,7 @@ fn stream(mut list: GroupList, format: Format) {
         as_of: None,
         unfinished: 0,
         filters: Filters::default(),
+        not_compared: None,
     };
     report.begin(&header).expect("a sink takes everything");
     while let Some(group) = list.next_group().expect("the catalog is whole") {

@@ -213,6 +213,7 @@ mod tests {
             folder: None,
             volume_id: crate::model::VolumeId(1),
             follow: false,
+            scope: crate::model::RootScope::default(),
             folders: 1,
             files: 0,
             bytes: 0,

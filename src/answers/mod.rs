@@ -11,7 +11,7 @@ mod place;
 mod status;
 
 pub(crate) use diff::{
-    Diff, DiffSide, DiffVerdict, FileCount, MountPoints, Objection, SharedView, Unscanned,
+    Diff, DiffSide, DiffVerdict, FileCount, MountPoints, Objection, OutOfSight, SharedView,
     WhyUnchecked,
 };
 pub(crate) use find::{Counts, FindError, FindVerdict, Finder, Found, FoundFile, Sought};

@@ -140,6 +140,7 @@ mod tests {
             },
             folder: None,
             follow: false,
+            scope: crate::model::RootScope::default(),
             folders: 1,
             files: 0,
             bytes: 0,

@@ -7,7 +7,7 @@ use crate::access::{meet_volumes, online_state};
 use crate::catalog::{
     CatalogError, Lock, ReadOnly, RootRow, ScanRow, StageProgress, VolumeRow, Wanted, own_files,
 };
-use crate::model::{Algorithm, ScanId, Stage, Timestamp, Totals};
+use crate::model::{Algorithm, NotCompared, ScanId, Stage, Timestamp, Totals};
 
 /// Everything that is shown.
 pub(crate) struct Status {
@@ -20,6 +20,7 @@ pub(crate) struct Status {
     pub(crate) unfinished: Vec<Unfinished>,
     /// The sums over all groups, and the last scan that counted them.
     pub(crate) totals: Option<(ScanId, Totals)>,
+    pub(crate) not_compared: Option<NotCompared>,
     pub(crate) dead_letters: u64,
     /// Files that an audit found corrupted.
     pub(crate) corrupted: u64,
@@ -107,6 +108,7 @@ impl Status {
             unfinished,
             volumes: catalog.volumes()?,
             totals: totals(catalog, &user)?,
+            not_compared: catalog.not_compared()?,
             dead_letters: catalog.fault_count()?,
             corrupted: catalog.corrupted()?.len() as u64,
             user,

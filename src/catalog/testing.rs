@@ -271,6 +271,7 @@ impl Run {
                 changes: Vec::new(),
                 vanished: Vec::new(),
                 bytes_read: 0,
+                sizes: crate::model::SizeLimits::default(),
             },
             signature: None,
             is_repeat: false,

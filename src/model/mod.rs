@@ -5,12 +5,12 @@ mod digest;
 mod escape;
 mod fault;
 mod files;
-mod globs;
 mod ids;
 mod limits;
 mod options;
 mod run;
 pub mod sampling;
+mod scope;
 mod stage;
 mod time;
 
@@ -27,7 +27,6 @@ pub use files::{
     AsOf, CopyEntry, CopyId, FileMeta, FileName, FileState, FolderIdentity, Group, Reach, Summary,
     TopFolder, TopGroup, Totals, layer_inode, occupied, reclaimable, total,
 };
-pub use globs::{Globs, meant_below};
 pub use ids::{ActionId, FaultId, FolderId, PlanId, RootId, RunId, ScanId, VolumeId};
 pub use limits::{Durability, Limits};
 pub use options::{Filters, IoMode, ListingOptions, Mode, ScanOptions};
@@ -36,5 +35,6 @@ pub use run::{
     Findings, GROUPS_FOR_FOLDERS, ItemKind, KindDurations, MetricsSnapshot, NamedCount, Outcome,
     ScanCounters, Timing,
 };
+pub use scope::{Excludes, Globs, NotCompared, RootScope, SizeLimits, Standing, meant_below};
 pub use stage::{ScanState, Stage};
 pub use time::{TOO_YOUNG, Timestamp, is_too_young, is_within, now_ns};

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::Algorithm;
+use super::{Algorithm, RootScope, SizeLimits};
 
 /// Which stages a scan runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -122,7 +122,39 @@ impl ListingOptions {
     }
 }
 
+impl ListingOptions {
+    /// Whether a scan with these options may have skipped files that are there and
+    /// that these excludes do not match: what a root excludes is known.
+    pub fn may_hide_beside(&self, excludes: &[String]) -> bool {
+        let mut others = self.clone();
+        others.exclude.retain(|glob| !excludes.contains(glob));
+        others.may_hide_files()
+    }
+}
+
 impl ScanOptions {
+    /// The sizes that are compared.
+    pub fn sizes(&self) -> SizeLimits {
+        SizeLimits {
+            min: self.min_size,
+            max: self.max_size,
+        }
+    }
+
+    /// The same options with the scope of a root.
+    #[must_use]
+    pub fn within(&self, scope: &RootScope) -> Self {
+        Self {
+            listing: ListingOptions {
+                exclude: scope.excludes.globs(),
+                ..self.listing.clone()
+            },
+            min_size: scope.sizes.min,
+            max_size: scope.sizes.max,
+            ..self.clone()
+        }
+    }
+
     /// The options as the catalog stores them.
     pub(crate) fn to_json(&self) -> String {
         serde_json::to_string(self).expect("plain options always serialise")

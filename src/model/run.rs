@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::fault::Fault;
 use super::files::{Summary, Totals};
 use super::ids::VolumeId;
+use super::scope::NotCompared;
 use super::stage::Stage;
 
 /// Groups that the folders of a [`Summary`] are added up from, those that save
@@ -169,6 +170,9 @@ pub struct Outcome {
     pub summary: Option<Summary>,
     /// The totals of the whole catalog, where more is in it than was scanned.
     pub whole: Option<Totals>,
+    /// The files that are not compared because of their size, where this scan had
+    /// such limits.
+    pub not_compared: Option<NotCompared>,
     /// How long it took.
     pub elapsed: Duration,
     /// Where that time went.

@@ -3,7 +3,7 @@
 
 use anstyle::{AnsiColor, Style as Paint};
 
-use crate::model::{AsOf, Filters, Timestamp};
+use crate::model::{AsOf, Filters, NotCompared, Timestamp};
 
 /// Space that can be reclaimed.
 pub(crate) const GAIN: Paint = AnsiColor::Green.on_default().bold();
@@ -21,6 +21,8 @@ pub struct Header {
     pub unfinished: usize,
     /// What it was narrowed down to.
     pub filters: Filters,
+    /// Files that are not compared because of their size.
+    pub not_compared: Option<NotCompared>,
 }
 
 /// How a report should look, as far as its format leaves a choice.

@@ -9,7 +9,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::encode::instant;
 use super::style::Header;
-use crate::model::{Algorithm, Digest, Group, Timestamp, Totals};
+use crate::model::{Algorithm, Digest, Group, NotCompared, SizeLimits, Timestamp, Totals};
 
 const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
@@ -58,6 +58,33 @@ pub fn group_totals(totals: &Totals, is_exact: bool) -> String {
 pub fn unchecked(files: u64) -> String {
     let meaning = unchecked_meaning(files);
     format!("{} unchecked ({meaning})", counted(files, "file", "files"))
+}
+
+/// Why files are not compared: `not compared (smaller than 1 MiB)`.
+pub fn not_compared(limits: Option<SizeLimits>) -> String {
+    let Some(SizeLimits { min, max }) = limits else {
+        return "not compared (see the size limits in `dupescan status`)".to_owned();
+    };
+    let smaller = min.map(|min| format!("smaller than {}", short_size(min)));
+    let larger = max.map(|max| format!("larger than {}", short_size(max)));
+    let why: Vec<String> = smaller.into_iter().chain(larger).collect();
+    format!("not compared ({})", why.join(" or "))
+}
+
+/// The same with the number of files.
+pub fn files_not_compared(found: &NotCompared) -> String {
+    let files = counted(found.files, "file", "files");
+    format!("{files} {}", not_compared(found.limits))
+}
+
+/// A size as it is typed, exactly: `1 MiB`, `1,500 B`.
+fn short_size(bytes: u64) -> String {
+    let units = UNITS.iter().enumerate().rev();
+    let mut exact = units.filter_map(|(power, unit)| {
+        let each = 1_u64 << (10 * (power + 1));
+        (bytes > 0 && bytes.is_multiple_of(each)).then(|| format!("{} {unit}", bytes / each))
+    });
+    exact.next().unwrap_or_else(|| size(bytes, true))
 }
 
 /// What "unchecked" means for this many files or folders.
@@ -177,7 +204,10 @@ pub(crate) fn as_of_in(header: &Header, zone: &TimeZone) -> String {
         Some(moment) => timestamp_in(moment, zone),
         None => "not finished".to_owned(),
     };
-    let line = format!("as of scan {}, {finished}", as_of.scan);
+    let mut line = format!("as of scan {}, {finished}", as_of.scan);
+    if let Some(found) = &header.not_compared {
+        line += &format!("; {}", files_not_compared(found));
+    }
     if header.unfinished == 0 {
         return line;
     }

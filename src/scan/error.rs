@@ -48,6 +48,17 @@ pub enum ScanError {
         /// What is different from last time.
         reason: String,
     },
+    /// A folder that its root excludes.
+    #[error(
+        "{}: the root {} excludes it (scan it with --no-excludes, or exclude something else)",
+        path.display(), root.display()
+    )]
+    Excluded {
+        /// The folder.
+        path: PathBuf,
+        /// The root.
+        root: PathBuf,
+    },
     /// `--mode files` on a path that was never listed.
     #[error("{} has not been scanned: `--mode files` needs a listed root", .0.display())]
     NeverListed(PathBuf),
@@ -87,6 +98,7 @@ impl ScanError {
                 | Self::NotAFolder(_)
                 | Self::Pseudo { .. }
                 | Self::BadGlob { .. }
+                | Self::Excluded { .. }
                 | Self::NeverListed(_)
                 | Self::NoSuchFault(_)
         )

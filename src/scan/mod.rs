@@ -21,5 +21,5 @@ pub use engine::{AuditVerdict, Audited, Controls};
 pub use error::ScanError;
 pub(crate) use observe::LogPath;
 pub use observe::{Metrics, Notice};
-pub use plan::{Plan, Request, check_paths, retries, unfinished};
+pub use plan::{Plan, Request, TypedExcludes, check_paths, retries, unfinished};
 pub use run::run;

@@ -52,7 +52,12 @@ pub(crate) fn start(
         throttle: options.bwlimit.map(Throttle::new),
         disks: Arc::new(Disks::new(options.io)),
         files_at_once: files_at_once(controls.limits.most_workers()),
-        listing: Some(ListingContext::new(options, plan.allow_empty, &path)?),
+        listing: Some(ListingContext::new(
+            options,
+            plan.scopes()?,
+            plan.allow_empty,
+            &path,
+        )),
         first_scan,
         volumes,
         ..RunContext::new(path, writer.handle(), &controls.metrics, roots, algorithm)

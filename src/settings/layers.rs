@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::environment::Environment;
 use super::error::ConfigError;
 use super::keys::Key;
+use super::values;
 
 /// Settings that one source gave, or several merged.
 #[derive(Debug, Clone, Default)]
@@ -19,6 +20,8 @@ pub struct Layer {
 struct Given {
     value: Value,
     source: Source,
+    /// What it extends.
+    below: Option<Box<Given>>,
 }
 
 #[derive(Debug, Clone)]
@@ -78,11 +81,23 @@ impl Layer {
         }
     }
 
-    /// Puts this layer on top of another: its values win. Lists are replaced, not
-    /// joined, so that a list below can also be emptied.
+    /// The globs of a repeatable flag.
+    pub fn globs(key: Key, typed: &[impl AsRef<OsStr>]) -> Result<Vec<String>, ConfigError> {
+        let mut layer = Self::default();
+        layer.flags(key, typed);
+        layer.list(key, values::glob)
+    }
+
+    /// Puts this layer on top of another: its values win. A list is replaced, unless
+    /// it was typed: then it extends the one below, or without it, if one of its
+    /// elements is empty.
     #[must_use]
     pub fn over(self, mut below: Self) -> Self {
-        below.given.extend(self.given);
+        for (key, mut given) in self.given {
+            let extended = below.given.remove(&key).filter(|_| given.extends());
+            given.below = extended.map(Box::new).or(given.below);
+            below.given.insert(key, given);
+        }
         below
     }
 
@@ -112,12 +127,15 @@ impl Layer {
         let Some(given) = self.given.get(&key) else {
             return Ok(Vec::new());
         };
-        given
-            .elements()
-            .iter()
-            .filter(|text| !text.is_empty())
-            .map(|text| given.read(key, text, &parse))
-            .collect()
+        let mut list = Vec::new();
+        for part in given.parts() {
+            let elements = part.elements();
+            let elements = elements.iter().filter(|text| !text.is_empty());
+            for text in elements {
+                list.push(part.read(key, text, &parse)?);
+            }
+        }
+        Ok(list)
     }
 
     /// The value of a setting that is a path. A relative path in a file is
@@ -146,7 +164,12 @@ impl Layer {
     }
 
     fn set(&mut self, key: Key, value: Value, source: Source) {
-        self.given.insert(key, Given { value, source });
+        let given = Given {
+            value,
+            source,
+            below: None,
+        };
+        self.given.insert(key, given);
     }
 
     fn set_from_toml(
@@ -179,6 +202,20 @@ impl Layer {
 }
 
 impl Given {
+    /// Whether it is a list that extends the one below it.
+    fn extends(&self) -> bool {
+        matches!((&self.value, &self.source), (Value::Many(list), Source::Flag)
+            if !list.iter().any(|text| text.is_empty()))
+    }
+
+    /// What it extends, and itself.
+    fn parts(&self) -> Vec<&Self> {
+        let mut parts: Vec<&Self> =
+            std::iter::successors(Some(self), |part| part.below.as_deref()).collect();
+        parts.reverse();
+        parts
+    }
+
     fn read<T>(
         &self,
         key: Key,

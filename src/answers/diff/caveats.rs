@@ -21,6 +21,8 @@ pub(crate) enum Objection {
     ContainsCatalog,
     /// Only folders below it were scanned.
     NotScanned,
+    /// An exclude of this root matches it, or a folder above it.
+    Excluded(PathBuf),
     /// One of its roots is.
     Offline(PathBuf),
     IgnoredCtime,
@@ -43,6 +45,12 @@ pub(crate) fn ours(places: &PlaceDiff, ours: &Place) -> Result<(DiffSide, u64), 
     let roots = catalog.roots()?;
     if !roots.iter().any(|root| ours.path.starts_with(&root.path)) {
         objections.push(Objection::NotScanned);
+    }
+    for root in &roots {
+        let below = ours.path.strip_prefix(&root.path);
+        if below.is_ok_and(|below| root.scope.excludes.compile().matches_file(below)) {
+            objections.push(Objection::Excluded(root.path.clone()));
+        }
     }
     let listing = places.our_listing()?;
     objections.extend(incomplete(catalog, ours, &listing)?);
@@ -115,7 +123,8 @@ fn incomplete(
     }
     for &scan in &listing.scans {
         match catalog.scan(scan)?.and_then(|scan| scan.options) {
-            Some(options) if !options.listing.may_hide_files() => {}
+            // What is excluded and exists is found by looking.
+            Some(options) if !options.listing.may_hide_beside(&options.listing.exclude) => {}
             Some(_) => objections.push(Objection::Filtered(scan)),
             None => objections.push(Objection::UnknownOptions(scan)),
         }

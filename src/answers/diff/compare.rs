@@ -88,7 +88,10 @@ impl Comparison {
                 matches = places.matches(&file, matches.last(), FEW)?;
                 copies.extend(matches.iter().map(|found| looker.copy(&file, found)));
             }
-            let verdict = judge(&file, own, copies);
+            let verdict = match file.is_not_compared {
+                true => DiffVerdict::NotCompared,
+                false => judge(&file, own, copies),
+            };
             judged.push((file, verdict));
         }
         Ok(judged)

@@ -11,15 +11,15 @@ use rayon::prelude::*;
 
 use crate::access::Checker;
 use crate::catalog::{CatalogError, DiffFolder, PlaceDiff, ReadOnly, own_files};
-use crate::model::FileName;
+use crate::model::{FileName, Globs};
 use crate::platform::{Dir, Entries, EntryKind, FileId, Links, Stat, VolumeTable};
 
 /// Folders whose names are in memory at once.
 const AT_ONCE: usize = 64;
 
-/// What is under our place that no scan has met.
+/// What is under our place and not known.
 #[derive(Debug, Default)]
-pub(crate) struct Unscanned {
+pub(crate) struct OutOfSight {
     pub(crate) files: u64,
     pub(crate) folders: u64,
     pub(crate) first: Option<PathBuf>,
@@ -38,7 +38,10 @@ pub(crate) struct MountPoints {
 pub(crate) struct Folders {
     /// Those that lost something, or cannot be read.
     pub(crate) changed: u64,
-    pub(crate) unscanned: Unscanned,
+    /// What no scan has met.
+    pub(crate) unscanned: OutOfSight,
+    /// What is excluded from its root.
+    pub(crate) excluded: OutOfSight,
     pub(crate) mount_points: MountPoints,
     /// All of them. A name in one of them, by whatever path (bind mount, link),
     /// goes when the place goes.
@@ -47,6 +50,8 @@ pub(crate) struct Folders {
     mounts: HashSet<Option<u64>>,
     /// The catalog's own files, which no scan lists.
     own_files: Vec<FileId>,
+    /// The roots with excludes.
+    excludes: Vec<(PathBuf, Globs)>,
     volumes: VolumeTable,
 }
 
@@ -68,6 +73,7 @@ impl Folders {
         let own = own.iter().filter_map(|file| FileId::of_path(file).ok());
         let mut all = Self {
             own_files: own.collect(),
+            excludes: excludes(places.catalog())?,
             ..Self::default()
         };
         let top = Dir::open_root(path).and_then(|dir| dir.stat());
@@ -91,8 +97,10 @@ impl Folders {
 
     /// Whether they hold what was scanned and nothing else.
     pub(crate) fn are_as_scanned(&self) -> bool {
-        let Unscanned { files, folders, .. } = self.unscanned;
-        (self.changed, files, folders, self.mount_points.number) == (0, 0, 0, 0)
+        let (unscanned, excluded) = (&self.unscanned, &self.excluded);
+        (self.changed, self.mount_points.number) == (0, 0)
+            && (unscanned.files, unscanned.folders) == (0, 0)
+            && (excluded.files, excluded.folders) == (0, 0)
     }
 
     /// The names in a folder, in order. What the kernel makes up is no content.
@@ -129,7 +137,7 @@ impl Folders {
         };
         self.inside.insert(stat.id());
         self.note_mount(&stat, &folder.path);
-        let mut known: HashSet<OsString> = catalog.live_names(folder.id)?.into_iter().collect();
+        let mut known: HashSet<OsString> = catalog.names_in_scope(folder.id)?.into_iter().collect();
         for (name, kind) in names {
             if known.remove(&*name) {
                 continue;
@@ -163,16 +171,31 @@ impl Folders {
         if stat.is_ok_and(|stat| self.own_files.contains(&stat.id())) {
             return;
         }
-        self.unscanned.files += 1;
-        self.unscanned.first.get_or_insert(path);
+        let found = self.out_of_sight(&path);
+        found.files += 1;
+        found.first.get_or_insert(path);
+    }
+
+    /// Where something is counted that is not known: what is excluded may hold
+    /// more that is.
+    fn out_of_sight(&mut self, path: &Path) -> &mut OutOfSight {
+        let is_excluded = self.excludes.iter().any(|(root, globs)| {
+            let below = path.strip_prefix(root);
+            below.is_ok_and(|below| globs.matches_file(below))
+        });
+        match is_excluded {
+            true => &mut self.excluded,
+            false => &mut self.unscanned,
+        }
     }
 
     /// Counts a folder that the catalog does not have, with all that is in it.
     fn add_folder(&mut self, above: &Dir, below: &Path, path: PathBuf) {
         let mut rest = vec![(below.to_owned(), path)];
         while let Some((below, path)) = rest.pop() {
-            self.unscanned.folders += 1;
-            self.unscanned.first.get_or_insert_with(|| path.clone());
+            let found = self.out_of_sight(&path);
+            found.folders += 1;
+            found.first.get_or_insert_with(|| path.clone());
             let dir = above.open_beneath(&below, Links::Refuse);
             let Ok(listed) = dir.and_then(|dir| self.list(dir)) else {
                 continue;
@@ -187,6 +210,13 @@ impl Folders {
             }
         }
     }
+}
+
+/// The roots with excludes.
+fn excludes(catalog: &ReadOnly) -> Result<Vec<(PathBuf, Globs)>, CatalogError> {
+    let roots = catalog.roots()?.into_iter();
+    let compiled = roots.map(|root| (root.path, root.scope.excludes.compile()));
+    Ok(compiled.filter(|(_, globs)| !globs.is_empty()).collect())
 }
 
 /// Whether the files that were empty still are. They are not compared, so one

@@ -9,10 +9,10 @@ mod verdict;
 use crate::catalog::{CatalogError, DiffFile, FileFilter, PlaceDiff, ReadOnly};
 
 use super::place::Place;
-use crate::model::total;
+use crate::model::{SizeLimits, total};
 pub(crate) use caveats::{DiffSide, Objection};
 use compare::Comparison;
-pub(crate) use folders::{Folders, MountPoints, Unscanned};
+pub(crate) use folders::{Folders, MountPoints, OutOfSight};
 pub(crate) use verdict::{DiffVerdict, SharedView, WhyUnchecked};
 
 /// Files and their bytes.
@@ -45,6 +45,10 @@ pub(crate) struct Diff {
     pub(crate) duplicate: FileCount,
     pub(crate) only: FileCount,
     pub(crate) unchecked: FileCount,
+    /// Files that are not compared because of their size.
+    pub(crate) not_compared: FileCount,
+    /// The limits of their roots; `None` where those differ.
+    pub(crate) limits: Option<SizeLimits>,
     /// How the folders of our place are now.
     pub(crate) folders: Folders,
 }
@@ -62,6 +66,8 @@ impl Diff {
         let places = PlaceDiff::build(catalog, &ours.tops, &theirs.tops, filter)?;
         let (our_side, empty) = caveats::ours(&places, ours)?;
         let their_side = caveats::theirs(&places, theirs)?;
+        let limits = places.catalog().not_compared()?;
+        let limits = limits.and_then(|found| found.limits);
         let mut comparison = Comparison::new(places, assume_separate)?;
         Ok(Self {
             ours: our_side,
@@ -73,6 +79,8 @@ impl Diff {
             duplicate: FileCount::default(),
             only: FileCount::default(),
             unchecked: FileCount::default(),
+            not_compared: FileCount::default(),
+            limits,
             folders: comparison.look_at_folders(&ours.path)?,
             comparison,
         })
@@ -89,6 +97,7 @@ impl Diff {
                 DiffVerdict::Duplicate => &mut self.duplicate,
                 DiffVerdict::Only { .. } => &mut self.only,
                 DiffVerdict::Unchecked(_) => &mut self.unchecked,
+                DiffVerdict::NotCompared => &mut self.not_compared,
             };
             count.add(file.state.size);
         }
@@ -97,7 +106,7 @@ impl Diff {
 
     /// All files compared so far.
     pub(crate) fn all(&self) -> FileCount {
-        let counts = [self.duplicate, self.only, self.unchecked];
+        let counts = [self.duplicate, self.only, self.unchecked, self.not_compared];
         FileCount {
             files: counts.iter().map(|count| count.files).sum(),
             bytes: total(counts.iter().map(|count| count.bytes)),
@@ -111,5 +120,6 @@ impl Diff {
             && !self.is_partial
             && self.folders.are_as_scanned()
             && (self.only.files, self.unchecked.files) == (0, 0)
+            && self.not_compared.files == 0
     }
 }

@@ -12,6 +12,8 @@ pub(crate) enum DiffVerdict {
         is_alias: bool,
     },
     Unchecked(WhyUnchecked),
+    /// Its size is not one that is compared.
+    NotCompared,
 }
 
 /// Why two files are not known to be separate: one is on a filesystem of this

@@ -163,9 +163,10 @@ impl Finder {
                     }
                     let file = self.equal(known);
                     let shared_view = self.shared_view(&file, asked);
+                    let is_found = file.is_found && shared_view.is_none();
                     found.files.push(FoundFile {
                         is_itself,
-                        is_found: is_itself || file.is_found && shared_view.is_none(),
+                        is_found: is_itself || is_found && !self.is_unknown(&file.known),
                         shared_view,
                         ..file
                     });
@@ -202,6 +203,12 @@ impl Finder {
             known,
             now,
         }
+    }
+
+    /// Whether a file counts as unknown, although it is there: it is not compared
+    /// with others.
+    fn is_unknown(&self, known: &Known) -> bool {
+        self.counts != Counts::Any && (known.is_excluded || known.is_not_compared)
     }
 
     /// The type of the filesystem through which a file that is there may be the

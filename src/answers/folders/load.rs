@@ -117,7 +117,7 @@ fn folder_facts(
     let filters = admission.question.filters;
     let complete = match filters.as_scanned {
         true => None,
-        false => Some(complete_scans(catalog, &filters.exclude)?),
+        false => Some(complete_scans(catalog, roots, &filters.exclude)?),
     };
     let mut facts = Vec::new();
     for folder in catalog.tree_folders()? {
@@ -151,11 +151,14 @@ fn name(folder: TreeFolder, roots: &[RootRow]) -> std::ffi::OsString {
     root.map_or(folder.name, |root| root.path.clone().into_os_string())
 }
 
-/// The scans that skipped nothing but what is excluded now as well.
-fn complete_scans(catalog: &ReadOnly, exclude: &[String]) -> Result<HashSet<ScanId>, CatalogError> {
-    catalog.scans_without_filters(|listing| {
-        let mut others = listing.clone();
-        others.exclude.retain(|glob| !exclude.contains(glob));
-        others.may_hide_files()
-    })
+/// The scans that skipped nothing but what is excluded now as well, by the question
+/// or by a root.
+fn complete_scans(
+    catalog: &ReadOnly,
+    roots: &[RootRow],
+    exclude: &[String],
+) -> Result<HashSet<ScanId>, CatalogError> {
+    let of_roots = roots.iter().flat_map(|root| root.scope.excludes.globs());
+    let excludes: Vec<String> = of_roots.chain(exclude.iter().cloned()).collect();
+    catalog.scans_without_filters(|listing| listing.may_hide_beside(&excludes))
 }

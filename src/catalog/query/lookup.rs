@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use rusqlite::{Params, Row, params};
 
 use super::paths::RootPaths;
-use crate::catalog::store::terms::CORRUPTED;
+use crate::catalog::store::terms::{CORRUPTED, EXCLUDED, NOT_COMPARED};
 use crate::catalog::store::{
     CatalogError, FolderPaths, ReadOnly, refuse_malformed, rows, signed, sql,
 };
@@ -27,6 +27,10 @@ pub struct Known {
     pub probe: Option<Probe>,
     /// Whether it is known to be corrupted: its content does not match its digest.
     pub is_corrupted: bool,
+    /// Whether an exclude of its root matches.
+    pub is_excluded: bool,
+    /// Whether it is not compared because of its size.
+    pub is_not_compared: bool,
 }
 
 /// The files that can answer a set of questions.
@@ -69,7 +73,8 @@ impl Lookup {
         connection.execute_batch(&format!(
             "CREATE TEMP TABLE known AS
              SELECT folder, name, size, mtime_ns, ctime_ns, ino, digest, probe,
-                    {CORRUPTED} AS is_corrupted FROM files
+                    {CORRUPTED} AS is_corrupted, {EXCLUDED} AS is_excluded,
+                    {NOT_COMPARED} AS is_not_compared FROM files
               WHERE removed_in IS NULL
                 AND (size IN (SELECT value FROM temp.wanted)
                      OR digest IN (SELECT value FROM temp.wanted));
@@ -102,7 +107,8 @@ impl Lookup {
 
     fn known(&mut self, condition: &str, value: impl Params) -> Result<Vec<Known>, CatalogError> {
         let known = format!(
-            "SELECT folder, name, size, mtime_ns, ctime_ns, ino, digest, probe, is_corrupted
+            "SELECT folder, name, size, mtime_ns, ctime_ns, ino, digest, probe, is_corrupted,
+                    is_excluded, is_not_compared
                FROM temp.known WHERE {condition}"
         );
         let found: Vec<_> = sql::all(&self.catalog.connection, &known, value, known_row)?;
@@ -139,6 +145,8 @@ fn known_row(row: &Row<'_>) -> rusqlite::Result<(FolderId, OsString, Known)> {
         digest: rows::digest(row, 6)?,
         probe: row.get(7)?,
         is_corrupted: row.get(8)?,
+        is_excluded: row.get(9)?,
+        is_not_compared: row.get(10)?,
     };
     Ok((row.get(0)?, rows::name(row, 1)?, known))
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use rusqlite::params;
 
+use crate::catalog::store::terms::EXCLUDED_FOLDER;
 use crate::catalog::store::{CatalogError, ReadOnly, sql};
 use crate::model::FolderId;
 
@@ -13,6 +14,8 @@ use crate::model::FolderId;
 pub(crate) enum Extent {
     /// Only folders that exist.
     Live,
+    /// Only folders that exist and that no exclude matches.
+    InScope,
     /// Also those that are marked as deleted.
     Ever,
     /// Only the folders that are named.
@@ -60,10 +63,11 @@ impl ReadOnly {
         tops: &[FolderId],
         extent: Extent,
     ) -> Result<(), CatalogError> {
-        let live = match extent {
-            Extent::Live => "folders.removed_in IS NULL",
-            Extent::Ever => "true",
-            Extent::Alone => "false",
+        let belongs = match extent {
+            Extent::Live => "folders.removed_in IS NULL".to_owned(),
+            Extent::InScope => format!("folders.removed_in IS NULL AND NOT {EXCLUDED_FOLDER}"),
+            Extent::Ever => "true".to_owned(),
+            Extent::Alone => "false".to_owned(),
         };
         self.connection.execute_batch(&format!(
             "DROP TABLE IF EXISTS temp.{table};
@@ -77,7 +81,7 @@ impl ReadOnly {
                  UNION ALL
                  SELECT folders.id, below.level + 1, folders.name
                    FROM below JOIN folders ON folders.parent = below.id
-                  WHERE {live}
+                  WHERE {belongs}
                   ORDER BY 2 DESC, 3)
              SELECT id FROM below"
         );
@@ -98,7 +102,7 @@ mod tests {
     fn walked(bed: &Bed, place: &str, extent: Extent) -> Vec<String> {
         let reader = bed.reader();
         let tops = match extent {
-            Extent::Live => reader.tops_of(Path::new(place)),
+            Extent::Live | Extent::InScope => reader.tops_of(Path::new(place)),
             Extent::Ever | Extent::Alone => reader.tops_ever(Path::new(place)),
         };
         reader

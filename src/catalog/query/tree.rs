@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use rusqlite::Row;
 
-use crate::catalog::store::terms::CORRUPTED;
+use crate::catalog::store::terms::{COMPARED, CORRUPTED, EXCLUDED, EXCLUDED_FOLDER};
 use crate::catalog::store::{CatalogError, ReadOnly, rows, sql, unsigned};
 use crate::model::{FolderId, RootId, ScanId, VolumeId, occupied};
 
@@ -79,15 +79,16 @@ impl ReadOnly {
         Ok(result)
     }
 
-    /// All live folders.
+    /// All live folders that no exclude matches.
     pub fn tree_folders(&self) -> Result<Vec<TreeFolder>, CatalogError> {
-        let folders =
+        let folders = format!(
             "SELECT folders.id, folders.parent, folders.root, folders.name, folders.listed_in,
                     folders.listed_in IS NOT NULL AND folders.listed_in = folders.visited_in
                     AND folders.visited_in >= coalesce(parents.listed_in, 0)
                FROM folders LEFT JOIN folders AS parents ON parents.id = folders.parent
-              WHERE folders.removed_in IS NULL";
-        Ok(sql::all(&self.connection, folders, [], |row| {
+              WHERE folders.removed_in IS NULL AND NOT {EXCLUDED_FOLDER}"
+        );
+        Ok(sql::all(&self.connection, &folders, [], |row| {
             Ok(TreeFolder {
                 id: row.get(0)?,
                 parent: row.get(1)?,
@@ -99,7 +100,7 @@ impl ReadOnly {
         })?)
     }
 
-    /// Shows every live file to `visit`, folder after folder, by name.
+    /// Shows every live file that is compared to `visit`, folder after folder, by name.
     pub fn tree_files(
         &self,
         visit: impl FnMut(&TreeFile<'_>) -> Result<(), CatalogError>,
@@ -107,7 +108,7 @@ impl ReadOnly {
         self.tree_files_in([i64::MIN, i64::MAX], visit)
     }
 
-    /// Shows the live files of one folder to `visit`, by name.
+    /// Shows the live files of one folder that are compared to `visit`, by name.
     pub fn tree_files_of(
         &self,
         folder: FolderId,
@@ -129,7 +130,7 @@ impl ReadOnly {
                     {CORRUPTED}, files.allocated
                FROM folders CROSS JOIN files ON files.folder = folders.id
               WHERE folders.id BETWEEN ?1 AND ?2
-                AND folders.removed_in IS NULL AND files.removed_in IS NULL
+                AND folders.removed_in IS NULL AND files.removed_in IS NULL AND {COMPARED}
               ORDER BY folders.id, files.name"
         ))?;
         let mut rows = statement.query(folders)?;
@@ -139,12 +140,16 @@ impl ReadOnly {
         Ok(())
     }
 
-    /// All paths that cannot be read.
+    /// All paths that cannot be read and that no exclude matches.
     pub fn tree_faults(&self) -> Result<Vec<TreeFault>, CatalogError> {
-        let faults = "SELECT faults.folder, faults.name, files.size
-               FROM faults LEFT JOIN files ON files.folder = faults.folder
-                    AND files.name = faults.name AND files.removed_in IS NULL";
-        Ok(sql::all(&self.connection, faults, [], |row| {
+        let faults = format!(
+            "SELECT faults.folder, faults.name, files.size
+               FROM faults JOIN folders ON folders.id = faults.folder
+               LEFT JOIN files ON files.folder = faults.folder
+                    AND files.name = faults.name AND files.removed_in IS NULL
+              WHERE NOT {EXCLUDED_FOLDER} AND {EXCLUDED} IS NOT TRUE"
+        );
+        Ok(sql::all(&self.connection, &faults, [], |row| {
             Ok(TreeFault {
                 folder: row.get(0)?,
                 name: rows::name(row, 1)?,

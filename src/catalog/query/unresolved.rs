@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 
 use rusqlite::Connection;
 
-use crate::catalog::store::terms::{UNREAD, UNRESOLVED, several_copies};
+use crate::catalog::store::terms::{COMPARED, NOT_COMPARED, UNREAD, UNRESOLVED, several_copies};
 use crate::catalog::store::{CatalogError, ReadOnly, rows, sql};
 use crate::model::FolderId;
 
@@ -25,38 +25,43 @@ pub(crate) fn open_classes() -> String {
         "open_sizes AS MATERIALIZED (
              SELECT files.size AS size
                FROM files JOIN folders ON folders.id = files.folder
-              WHERE files.removed_in IS NULL AND files.size > 0
+              WHERE files.removed_in IS NULL AND files.size > 0 AND {COMPARED}
               GROUP BY files.size
              HAVING {several} AND sum({UNREAD}) > 0),
          open_classes AS MATERIALIZED (
              SELECT files.size AS size, files.probe AS probe
                FROM files JOIN folders ON folders.id = files.folder
-              WHERE files.removed_in IS NULL AND files.probe IS NOT NULL
+              WHERE files.removed_in IS NULL AND files.probe IS NOT NULL AND {COMPARED}
               GROUP BY files.size, files.probe
              HAVING {several} AND sum({UNRESOLVED}) > 0)",
         several = several_copies()
     )
 }
 
-/// The rows of both tables.
-#[derive(Default)]
+/// The rows of both tables, and the sizes of files that are not compared.
 pub(crate) struct Open {
     sizes: HashSet<i64>,
     classes: HashSet<(i64, i64)>,
 }
 
 impl Open {
-    /// What is open in a catalog: nothing, if it is settled.
+    /// What is open in a catalog: if it is settled, only what is beside files that are
+    /// not compared.
     pub(crate) fn of(catalog: &ReadOnly) -> Result<Self, CatalogError> {
-        if catalog.is_settled()? {
-            return Ok(Self::default());
-        }
         let connection = &catalog.connection;
+        let skipped = sql::all(connection, &skipped_sizes(), [], |row| row.get(0))?;
+        if catalog.is_settled()? {
+            return Ok(Self {
+                sizes: skipped,
+                classes: HashSet::new(),
+            });
+        }
         let both = open_classes();
         let sizes = format!("WITH {both} SELECT size FROM open_sizes");
         let classes = format!("WITH {both} SELECT size, probe FROM open_classes");
+        let open: HashSet<i64> = sql::all(connection, &sizes, [], |row| row.get(0))?;
         Ok(Self {
-            sizes: sql::all(connection, &sizes, [], |row| row.get(0))?,
+            sizes: &skipped | &open,
             classes: sql::all(connection, &classes, [], |row| {
                 Ok((row.get(0)?, row.get(1)?))
             })?,
@@ -68,6 +73,16 @@ impl Open {
         self.sizes.contains(&size)
             || probe.is_some_and(|probe| self.classes.contains(&(size, probe)))
     }
+}
+
+/// The sizes of files that are not compared because of them: any other file of such
+/// a size may equal one.
+fn skipped_sizes() -> String {
+    format!(
+        "SELECT DISTINCT files.size FROM files
+          WHERE EXISTS (SELECT 1 FROM roots WHERE min_size IS NOT NULL OR max_size IS NOT NULL)
+            AND files.removed_in IS NULL AND {NOT_COMPARED}"
+    )
 }
 
 /// The number of unchecked files, whatever the catalog claims.
@@ -101,13 +116,13 @@ fn unchecked() -> String {
              SELECT files.folder AS folder, files.name AS name, files.size AS size,
                     files.digest AS digest
                FROM files
-              WHERE files.removed_in IS NULL AND files.size > 0
+              WHERE files.removed_in IS NULL AND files.size > 0 AND {COMPARED}
                 AND (files.size IN (SELECT size FROM open_sizes)
                      OR (files.size, files.probe) IN (SELECT size, probe FROM open_classes))),
          duplicated AS MATERIALIZED (
              SELECT files.digest AS digest
                FROM files JOIN folders ON folders.id = files.folder
-              WHERE files.removed_in IS NULL
+              WHERE files.removed_in IS NULL AND {COMPARED}
                 AND files.digest IN (SELECT digest FROM unresolved)
               GROUP BY files.digest HAVING {several}),
          unchecked AS (

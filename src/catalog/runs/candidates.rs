@@ -5,7 +5,9 @@ use std::cmp::Reverse;
 use rusqlite::{Connection, Row};
 
 use super::work::{self, WorkCopy, WorkTable, number_table};
-use crate::catalog::store::terms::{self, CopyColumns, OCCUPIED, READ_ORDER, UNREAD, UNRESOLVED};
+use crate::catalog::store::terms::{
+    self, COMPARED, CopyColumns, IN_SCOPE, OCCUPIED, READ_ORDER, UNREAD, UNRESOLVED,
+};
 use crate::catalog::store::{CatalogError, Pages, ReadOnly, signed};
 use crate::model::sampling::most_zeros;
 use crate::model::{RootId, reclaimable, total};
@@ -75,7 +77,7 @@ impl Candidates {
         connection.execute_batch(&format!(
             "{} FROM files JOIN folders ON folders.id = files.folder
                JOIN temp.online ON online.root = folders.root
-              WHERE files.removed_in IS NULL AND {UNREAD} AND {wanted} AND {shared}
+              WHERE files.removed_in IS NULL AND {UNREAD} AND {IN_SCOPE} AND {wanted} AND {shared}
               ORDER BY {READ_ORDER}",
             WORK.insert("0, 0")
         ))?;
@@ -91,7 +93,7 @@ impl Candidates {
             "{} FROM files JOIN folders ON folders.id = files.folder
                JOIN temp.online ON online.root = folders.root
                JOIN temp.classes ON classes.size = files.size AND classes.probe = files.probe
-              WHERE files.removed_in IS NULL AND files.digest IS NULL
+              WHERE files.removed_in IS NULL AND files.digest IS NULL AND {IN_SCOPE}
               ORDER BY classes.size - classes.reclaimable > {}, classes.reclaimable DESC,
                        classes.size, classes.probe, {READ_ORDER}",
             WORK.insert("classes.probe, classes.must_digest"),
@@ -167,18 +169,19 @@ fn collect_shared_sizes(connection: &Connection, wanted: &str) -> rusqlite::Resu
          CREATE TEMP TABLE shared_sizes (size INTEGER PRIMARY KEY);
          WITH unread AS MATERIALIZED (
              SELECT DISTINCT files.size AS size FROM files
-              WHERE files.removed_in IS NULL AND {UNREAD} AND {wanted})
+              WHERE files.removed_in IS NULL AND {UNREAD} AND {IN_SCOPE} AND {wanted})
          INSERT INTO temp.shared_sizes
          SELECT files.size FROM files JOIN folders ON folders.id = files.folder
-          WHERE files.removed_in IS NULL AND files.size IN (SELECT size FROM unread)
+          WHERE files.removed_in IS NULL AND {COMPARED}
+            AND files.size IN (SELECT size FROM unread)
           GROUP BY files.size HAVING {several}",
         several = terms::several_copies()
     ))
 }
 
 /// Classes of files with one size and probe that need to be read. Members that
-/// were read before, cannot be read now or are deleted and may come back can only
-/// be compared by digest: then every member that is read needs one.
+/// were read before, cannot be read now, or are deleted or excluded and may come
+/// back can only be compared by digest: then every member that is read needs one.
 fn collect_classes(connection: &Connection, selection: &Selection) -> rusqlite::Result<()> {
     let live_copy = CopyColumns::of("volume", "ino");
     let wanted = match selection.hash_all {
@@ -195,11 +198,11 @@ fn collect_classes(connection: &Connection, selection: &Selection) -> rusqlite::
              PRIMARY KEY (size, probe)) WITHOUT ROWID;
          WITH members AS (
              SELECT files.size AS size, files.probe AS probe,
-                    files.removed_in IS NULL AS live, files.digest IS NOT NULL AS digested,
+                    {live} AS live, files.digest IS NOT NULL AS digested,
                     {UNRESOLVED} AS unresolved, online.root IS NULL AS offline,
-                    CASE WHEN files.removed_in IS NULL THEN {OCCUPIED} END AS occupied,
-                    CASE WHEN files.removed_in IS NULL THEN files.ino END AS ino,
-                    CASE WHEN files.removed_in IS NULL THEN folders.volume END AS volume
+                    CASE WHEN {live} THEN {OCCUPIED} END AS occupied,
+                    CASE WHEN {live} THEN files.ino END AS ino,
+                    CASE WHEN {live} THEN folders.volume END AS volume
                FROM files JOIN folders ON folders.id = files.folder
                LEFT JOIN temp.online ON online.root = folders.root
               WHERE files.probe IS NOT NULL AND {condition})
@@ -207,6 +210,7 @@ fn collect_classes(connection: &Connection, selection: &Selection) -> rusqlite::
          SELECT size, probe, {occupied} - max(occupied),
                 {hash_all} OR max(digested OR (live AND offline))
            FROM members GROUP BY size, probe HAVING {wanted}",
+        live = format_args!("(files.removed_in IS NULL AND {COMPARED})"),
         hash_all = selection.hash_all,
         occupied = terms::sum_of_sizes("occupied"),
         condition = selection.condition(),

@@ -9,6 +9,7 @@ mod known;
 mod placement;
 mod roots;
 mod scans;
+mod scope;
 mod settle;
 mod stage_progress;
 mod summary;

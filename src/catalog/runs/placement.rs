@@ -9,7 +9,7 @@ use rusqlite::{Connection, Transaction, params};
 use super::roots::{RootRow, child};
 use crate::catalog::store::{CatalogError, Exclusive, blob, path_blob, signed, sql};
 use crate::catalog::write::RootDelta;
-use crate::model::{FolderId, RootId, Timestamp, VolumeId};
+use crate::model::{Excludes, FolderId, RootId, Timestamp, VolumeId};
 
 /// Which root a path to be scanned belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,11 +66,17 @@ fn add_root(
         params![path_blob(path), volume, Timestamp::now()],
     )?;
     let top = insert_folder(transaction, root, None, OsStr::new(""))?;
-    let mut absorbed = Vec::new();
+    let (mut absorbed, mut excludes) = (Vec::new(), Excludes::default());
     for inner in roots.iter().filter(|other| other.path.starts_with(path)) {
         absorb(transaction, root, top, path, inner)?;
         absorbed.push(inner.path.clone());
+        let below = inner.path.strip_prefix(path).unwrap_or(&inner.path);
+        excludes
+            .given
+            .extend(inner.scope.excludes.given_from_above(below));
     }
+    let keep = "UPDATE roots SET excludes = ?2 WHERE id = ?1";
+    sql::run(transaction, keep, params![root, excludes.to_json()])?;
     Ok(Placement {
         root,
         subpath: PathBuf::new(),

@@ -10,7 +10,7 @@ use crate::catalog::store::{
     CatalogError, Exclusive, ReadOnly, blob, path_blob, rows, sql, unsigned,
 };
 use crate::catalog::write::forget_summary;
-use crate::model::{FolderId, FolderIdentity, RootId, VolumeId};
+use crate::model::{Excludes, FolderId, FolderIdentity, RootId, RootScope, SizeLimits, VolumeId};
 
 /// A root as the catalog knows it.
 #[derive(Debug, Clone)]
@@ -29,6 +29,8 @@ pub struct RootRow {
     pub folder: Option<FolderIdentity>,
     /// Whether its last scan followed symbolic links.
     pub follow: bool,
+    /// What of it is compared.
+    pub scope: RootScope,
     /// Live folders in it.
     pub folders: u64,
     /// Live files in it.
@@ -39,7 +41,8 @@ pub struct RootRow {
 
 const ROOT_SQL: &str = "SELECT roots.id, roots.path, folders.id, volumes.identity, volumes.fstype,
         volumes.stable_inodes, volumes.disk, volumes.id, roots.ino, roots.born_ns, roots.follow,
-        roots.folders, roots.files, roots.bytes
+        roots.folders, roots.files, roots.bytes, roots.excludes, roots.min_size,
+        roots.max_size
    FROM roots
    JOIN folders ON folders.root = roots.id AND folders.parent IS NULL
    JOIN volumes ON volumes.id = roots.volume
@@ -57,6 +60,19 @@ fn root_row(row: &Row<'_>) -> rusqlite::Result<RootRow> {
         folders: unsigned(row.get(11)?),
         files: unsigned(row.get(12)?),
         bytes: unsigned(row.get(13)?),
+        scope: RootScope {
+            excludes: Excludes::from_json(&row.get::<_, String>(14)?),
+            sizes: read_limits(row, 15)?,
+        },
+    })
+}
+
+/// Size limits, from the column `first` on.
+pub(crate) fn read_limits(row: &Row<'_>, first: usize) -> rusqlite::Result<SizeLimits> {
+    let (min, max): (Option<i64>, Option<i64>) = (row.get(first)?, row.get(first + 1)?);
+    Ok(SizeLimits {
+        min: min.map(unsigned),
+        max: max.map(unsigned),
     })
 }
 

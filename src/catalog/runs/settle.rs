@@ -6,7 +6,9 @@ use rusqlite::Connection;
 use super::audits::corrupted;
 use super::scans::set_totals;
 use super::summary;
-use crate::catalog::store::terms::{self, FORGET_DIGEST, UNREAD, UNRESOLVED, several_copies};
+use crate::catalog::store::terms::{
+    self, COMPARED, FORGET_DIGEST, IN_SCOPE, UNREAD, UNRESOLVED, several_copies,
+};
 use crate::catalog::store::{CatalogError, Exclusive, sql};
 use crate::catalog::write::{WriterHandle, hash_states, set_state, subtree, unsettle};
 use crate::model::{Algorithm, FolderId, RootId, ScanId, ScanState, Stage, Summary};
@@ -112,14 +114,14 @@ fn drop_moot_faults(connection: &Connection, first: ScanId) -> rusqlite::Result<
                 "WITH wanted AS MATERIALIZED (
                      SELECT files.size AS size
                        FROM files JOIN folders ON folders.id = files.folder
-                      WHERE files.removed_in IS NULL AND files.size IN (
+                      WHERE files.removed_in IS NULL AND {COMPARED} AND files.size IN (
                             SELECT failed.size FROM faults JOIN files AS failed
                                 ON failed.folder = faults.folder AND failed.name = faults.name)
                       GROUP BY files.size HAVING {several})
                  DELETE FROM faults WHERE scan < ?1 AND EXISTS (
                      SELECT 1 FROM files
                       WHERE files.folder = faults.folder AND files.name = faults.name
-                        AND (files.removed_in IS NOT NULL OR NOT {UNRESOLVED}
+                        AND (files.removed_in IS NOT NULL OR NOT {UNRESOLVED} OR NOT {IN_SCOPE}
                              OR files.size NOT IN (SELECT size FROM wanted)))",
                 several = several_copies()
             ),

@@ -6,7 +6,7 @@ use rusqlite::Connection;
 use super::scans::ScanRow;
 use super::work::two_counts;
 use crate::catalog::store::terms::{
-    OCCUPIED, UNREAD, UNRESOLVED, same_state, several_copies, sum_of_sizes,
+    COMPARED, OCCUPIED, UNREAD, UNRESOLVED, same_state, several_copies, sum_of_sizes,
 };
 use crate::catalog::store::{CatalogError, ReadOnly, signed};
 use crate::model::sampling::LARGE;
@@ -172,7 +172,8 @@ fn sums(
     let sql = format!(
         "SELECT {}, {} FROM (
              SELECT {columns} FROM files JOIN folders ON folders.id = files.folder
-              WHERE files.removed_in IS NULL AND {condition} AND files.size BETWEEN ?1 AND ?2
+              WHERE files.removed_in IS NULL AND {COMPARED} AND {condition}
+                AND files.size BETWEEN ?1 AND ?2
               GROUP BY {group} HAVING {having})",
         sum_of_sizes("done"),
         sum_of_sizes("total")

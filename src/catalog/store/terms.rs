@@ -33,6 +33,32 @@ pub(crate) const UNRESOLVED: &str = "(files.digest IS NULL AND files.settled_in 
 /// is. `Reach` says the same in Rust.
 pub(crate) const REAL: &str = "(files.link = 0 AND (folders.linked = 0 OR files.ino IS NOT NULL))";
 
+/// True of a row of `files` that an exclude of its root matches. `model::Standing`
+/// says what the column holds.
+pub(crate) const EXCLUDED: &str = "(files.scope = 1)";
+
+/// The same of a row of `folders`: everything below it is excluded, too.
+pub(crate) const EXCLUDED_FOLDER: &str = "(folders.scope = 1)";
+
+/// True of a row of `files` that is not compared because of its size. One that an
+/// earlier scan compared has a digest.
+pub(crate) const NOT_COMPARED: &str = "(files.scope = 2 AND files.digest IS NULL)";
+
+/// True of a row of `files` that is compared with others: neither excluded nor
+/// skipped because of its size. Every list of duplicates and every count of copies
+/// asks this, and so must whatever decides that a copy can go.
+pub(crate) const COMPARED: &str =
+    "(files.scope = 0 OR files.scope = 2 AND files.digest IS NOT NULL)";
+
+/// True of a row of `files` that scans may read.
+pub(crate) const IN_SCOPE: &str = "(files.scope = 0)";
+
+/// How a row of `files` that no exclude matches stands to the limits of its root,
+/// of which there is a row beside it. `SizeLimits::standing` says the same in Rust.
+pub(crate) const STANDING_BY_SIZE: &str = "iif(files.size > 0
+    AND (files.size < ifnull(roots.min_size, 0) OR files.size > ifnull(roots.max_size, files.size)),
+    2, 0)";
+
 /// True of a row of `files` that is known to be corrupted.
 pub(crate) const CORRUPTED: &str = "EXISTS (
     SELECT 1 FROM corrupted

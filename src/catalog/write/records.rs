@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use super::signature::Signature;
 use crate::model::{
     Algorithm, Digest, Fault, FileMeta, FileName, FileState, FolderId, Probe, RootId, ScanCounters,
-    ScanId, Stage, VolumeId,
+    ScanId, SizeLimits, Stage, VolumeId,
 };
 
 /// A name of a copy: its folder and its name in it.
@@ -77,6 +77,8 @@ pub struct PartListing {
     pub vanished: Vec<OsString>,
     /// Bytes read of files on the way.
     pub bytes_read: u64,
+    /// The sizes that are compared.
+    pub sizes: SizeLimits,
 }
 
 impl PartListing {

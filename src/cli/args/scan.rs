@@ -9,7 +9,8 @@ use super::format::among;
 use super::run::{PaceArgs, RunArgs};
 use crate::model::{FaultId, ListingOptions, Mode, ScanOptions};
 use crate::report::Format;
-use crate::settings::{Key, Layer, values};
+use crate::scan::TypedExcludes;
+use crate::settings::{ConfigError, Key, Layer, values};
 
 /// Scan folders and show the largest duplicates
 ///
@@ -137,6 +138,10 @@ pub(crate) struct ScanSettingArgs {
     #[arg(short = 'E', long, value_name = "GLOB")]
     pub(crate) exclude: Vec<String>,
 
+    /// Clear the excludes of the root, and ignore configured ones
+    #[arg(long, hide_short_help = true)]
+    pub(crate) no_excludes: bool,
+
     /// Respect .gitignore files
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true)]
     #[arg(hide_short_help = true)]
@@ -208,13 +213,23 @@ impl ScanSettingArgs {
         globs.map(|(option, glob)| (option, glob.clone())).collect()
     }
 
+    /// The excludes that were typed. They are no setting, since they extend the
+    /// configured ones and belong to the root from then on.
+    pub(crate) fn excludes(&self) -> Result<TypedExcludes, ConfigError> {
+        let globs = Layer::globs(Key::Exclude, &self.exclude)?;
+        let is_typed = self.no_excludes || !self.exclude.is_empty();
+        Ok(TypedExcludes {
+            globs: is_typed.then_some(globs),
+            only: self.no_excludes || self.exclude.iter().any(String::is_empty),
+        })
+    }
+
     /// The settings that were typed.
     pub(crate) fn settings(&self) -> Layer {
         let mut layer = Layer::default();
         layer.flag(Key::MinSize, self.min_size.as_ref());
         layer.flag(Key::MaxSize, self.max_size.as_ref());
         layer.flags(Key::Include, &self.include);
-        layer.flags(Key::Exclude, &self.exclude);
         layer.flag(Key::Gitignore, self.gitignore.as_ref());
         layer.flag(Key::Hidden, self.shows_hidden());
         layer.flag(Key::FollowLinks, self.follow_links.as_ref());

@@ -7,6 +7,7 @@ use super::help::{Length, commands_of_length, root_of_length};
 use super::*;
 use crate::model::{Algorithm, FaultId, IoMode, ListingOptions, Mode, ScanOptions};
 use crate::report::Format;
+use crate::scan::TypedExcludes;
 use crate::settings::{Config, DefaultPaths};
 
 fn parse(line: &str) -> Result<Cli, clap::Error> {
@@ -249,7 +250,8 @@ fn every_scan_flag_reaches_the_options() {
             follow_links: true,
             one_file_system: true,
             include: vec!["*.jpg".into()],
-            exclude: vec!["a".into(), "b".into()],
+            // Those that are typed belong to the root.
+            exclude: Vec::new(),
             gitignore: true,
             no_hidden: true,
             max_depth: Some(3),
@@ -264,6 +266,29 @@ fn every_scan_flag_reaches_the_options() {
         io: IoMode::Hdd,
     };
     assert_eq!(args.options(&config(line).scan), expected);
+    let excludes = args.settings.excludes().unwrap();
+    assert_eq!(excludes.globs, Some(vec!["a".to_owned(), "b".to_owned()]));
+}
+
+#[test]
+fn typed_excludes_extend_configured_ones_or_clear_them() {
+    let excludes = |line: &str| match parse(line).unwrap().command {
+        Command::Scan(args) => args.settings.excludes().unwrap(),
+        _ => panic!("not a scan"),
+    };
+    for (line, globs, only) in [
+        ("scan a", None, false),
+        ("scan a -E x", Some(vec!["x".to_owned()]), false),
+        ("scan a --no-excludes", Some(Vec::new()), true),
+        ("scan a --exclude=", Some(Vec::new()), true),
+        (
+            "scan a --no-excludes -E x",
+            Some(vec!["x".to_owned()]),
+            true,
+        ),
+    ] {
+        assert_eq!(excludes(line), TypedExcludes { globs, only }, "{line}");
+    }
 }
 
 #[test]
@@ -291,9 +316,12 @@ fn familiar_short_forms_are_understood() {
         panic!("not a scan");
     };
     assert_eq!(args.max_depth, Some(2));
+    assert_eq!(
+        args.settings.excludes().unwrap().globs,
+        Some(vec!["b".to_owned()])
+    );
     let all = config("scan a -L -x -E b -j 3");
     assert!(all.scan.listing.follow_links && all.scan.listing.one_file_system);
-    assert_eq!(all.scan.listing.exclude, ["b"]);
     assert_eq!(all.limits.workers, 3);
     assert_eq!(config("scan a --workers 5").limits.workers, 5);
     assert_eq!(

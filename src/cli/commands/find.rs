@@ -127,9 +127,21 @@ fn mark(file: &FoundFile) -> Option<String> {
     match &file.now {
         Now::AsScanned if file.is_itself => Some("this file".to_owned()),
         other if file.is_itself => Some(format!("this file, {}", state_in_words(other))),
-        Now::AsScanned => file.shared_view.map(maybe_itself),
+        Now::AsScanned => match scope_in_words(file) {
+            Some(why) => Some(why.to_owned()),
+            None => file.shared_view.map(maybe_itself),
+        },
         Now::Unreadable(why) => Some(format!("unreadable: {why}")),
         other => Some(state_in_words(other).to_owned()),
+    }
+}
+
+/// Why a file with the content is not compared with others, if so.
+fn scope_in_words(file: &FoundFile) -> Option<&'static str> {
+    match (file.known.is_excluded, file.known.is_not_compared) {
+        (true, _) => Some("excluded"),
+        (false, true) => Some("not compared"),
+        (false, false) => None,
     }
 }
 
@@ -175,9 +187,10 @@ fn reasons(found: &Found) -> Vec<String> {
     }
     let mut counts = BTreeMap::<&str, u64>::new();
     for file in found.files.iter().filter(|file| !file.is_found) {
-        let why = match file.shared_view {
-            Some(_) => MAYBE_ITSELF,
-            None => state_in_words(&file.now),
+        let why = match (file.shared_view, scope_in_words(file)) {
+            (Some(_), _) => MAYBE_ITSELF,
+            (None, Some(why)) if file.now == Now::AsScanned => why,
+            (None, _) => state_in_words(&file.now),
         };
         *counts.entry(why).or_default() += 1;
     }
@@ -230,9 +243,11 @@ fn write(answer: &mut Writing<'_, '_>, wanted: &Sought, found: &Found) -> anyhow
         };
         let reason = match &file.now {
             Now::Unreadable(why) => Cell::text(why.clone()),
-            _ => file
-                .shared_view
-                .map_or(Cell::Nothing, |fstype| Cell::text(maybe_itself(fstype))),
+            _ => match (file.shared_view, scope_in_words(file)) {
+                (Some(fstype), _) => Cell::text(maybe_itself(fstype)),
+                (None, Some(why)) => Cell::text(why),
+                (None, None) => Cell::Nothing,
+            },
         };
         answer.row(&[
             path.clone(),

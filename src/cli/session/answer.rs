@@ -139,5 +139,6 @@ pub(crate) fn header(catalog: &ReadOnly, filters: Filters) -> Result<Header, Cat
         as_of: catalog.as_of()?,
         unfinished: catalog.unfinished_scans()?.len(),
         filters,
+        not_compared: catalog.not_compared()?,
     })
 }

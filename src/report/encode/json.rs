@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter};
 
 use super::values::{base64, rfc3339};
-use crate::model::{AsOf, Filters, is_hazardous};
+use crate::model::{AsOf, Filters, NotCompared, is_hazardous};
 use crate::report::style::Header;
 
 /// Writes one value on one line, without a newline.
@@ -60,6 +60,10 @@ pub(crate) fn begin_list<W: Write>(out: &mut W, header: &Header, list: &str) -> 
     write_value(out, &header.as_of.map(AsOfJson::new))?;
     out.write_all(br#","filters":"#)?;
     write_value(out, &FiltersJson::new(&header.filters))?;
+    if let Some(found) = header.not_compared {
+        out.write_all(br#","not_compared":"#)?;
+        write_value(out, &NotComparedJson::new(found))?;
+    }
     write!(out, r#","{list}":["#)
 }
 
@@ -73,6 +77,26 @@ pub(crate) fn end_list<W: Write>(
     write!(out, r#"{close},"totals":"#)?;
     write_value(out, totals)?;
     out.write_all(b"}\n")
+}
+
+/// Files that are not compared, and the limits of their roots where all have the
+/// same.
+#[derive(Serialize)]
+pub(crate) struct NotComparedJson {
+    files: u64,
+    min_size: Option<u64>,
+    max_size: Option<u64>,
+}
+
+impl NotComparedJson {
+    pub(crate) fn new(found: NotCompared) -> Self {
+        let limits = found.limits.unwrap_or_default();
+        Self {
+            files: found.files,
+            min_size: limits.min,
+            max_size: limits.max,
+        }
+    }
 }
 
 /// Which scan an answer reflects.

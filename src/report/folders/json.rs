@@ -12,7 +12,7 @@ use crate::folders::{
     Similar, UncheckedFolders, Unknown,
 };
 use crate::report::encode::{
-    AsOfJson, FiltersJson, PathJson, SCHEMA, rfc3339, rfc3339_nanos, write_value,
+    AsOfJson, FiltersJson, NotComparedJson, PathJson, SCHEMA, rfc3339, rfc3339_nanos, write_value,
 };
 
 pub(crate) fn write<W: Write>(report: &FolderReport, out: W) -> io::Result<()> {
@@ -23,6 +23,7 @@ pub(crate) fn write<W: Write>(report: &FolderReport, out: W) -> io::Result<()> {
         as_of: report.header.as_of.map(AsOfJson::new),
         unfinished_scans: report.header.unfinished,
         filters: FiltersJson::new(&report.header.filters),
+        not_compared: report.header.not_compared.map(NotComparedJson::new),
         question: QuestionJson::new(&report.answer),
     };
     let mut head = Vec::new();
@@ -71,6 +72,8 @@ struct Frame<'a> {
     as_of: Option<AsOfJson>,
     unfinished_scans: usize,
     filters: FiltersJson<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_compared: Option<NotComparedJson>,
     #[serde(flatten)]
     question: QuestionJson,
 }

@@ -21,6 +21,7 @@ pub(crate) fn header() -> Header {
         }),
         unfinished: 0,
         filters: Filters::default(),
+        not_compared: None,
     }
 }
 

@@ -133,6 +133,9 @@ fn duplicates(
     if totals.unchecked > 0 {
         writeln!(out, "{}", text::unchecked(totals.unchecked))?;
     }
+    if let Some(found) = &outcome.not_compared {
+        writeln!(out, "{}", text::files_not_compared(found))?;
+    }
     if !summary.groups.is_empty() {
         let columns = [
             ("RECLAIMABLE", Align::Right),

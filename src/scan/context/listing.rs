@@ -1,20 +1,21 @@
 //! What listing folders needs beside the folders: the filters, the catalog's own
 //! files, and the folders visited so far.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::catalog::own_files;
-use crate::model::{ListingOptions, ScanOptions};
+use crate::model::{ListingOptions, RootId, ScanOptions, SizeLimits};
 use crate::platform::FileId;
-use crate::scan::error::ScanError;
 use crate::scan::scope::Scope;
 
 /// How folders are listed in one run.
 pub(crate) struct ListingContext {
-    /// The compiled name filters.
-    pub(crate) scope: Scope,
+    /// The compiled name filters, by root.
+    scopes: HashMap<RootId, Scope>,
+    /// The sizes that are compared.
+    pub(crate) sizes: SizeLimits,
     /// The other options.
     pub(crate) options: ListingOptions,
     /// Whether a ctime that moved alone counts as no change.
@@ -30,15 +31,17 @@ pub(crate) struct ListingContext {
 }
 
 impl ListingContext {
-    /// Compiles the filters, and looks for the files of this catalog.
+    /// Looks for the files of this catalog. There is a filter for every root that is
+    /// listed.
     pub(crate) fn new(
         options: &ScanOptions,
+        scopes: HashMap<RootId, Scope>,
         allow_empty: bool,
         catalog: &Path,
-    ) -> Result<Self, ScanError> {
-        let scope = Scope::new(&options.listing);
-        Ok(Self {
-            scope: scope.map_err(|(glob, reason)| ScanError::BadGlob { glob, reason })?,
+    ) -> Self {
+        Self {
+            scopes,
+            sizes: options.sizes(),
             options: options.listing.clone(),
             ignore_ctime: options.ignore_ctime,
             allow_empty,
@@ -50,6 +53,22 @@ impl ListingContext {
                 .parent()
                 .and_then(|folder| FileId::of_path(folder).ok()),
             visited: Mutex::default(),
+        }
+    }
+
+    /// The name filters of a root that is listed.
+    pub(crate) fn scope(&self, root: RootId) -> &Scope {
+        let scope = self.scopes.get(&root);
+        scope.expect("every root that is listed has its filters")
+    }
+
+    /// The globs that matched nothing in any root.
+    pub(crate) fn unmatched(&self) -> Vec<String> {
+        let mut roots = self.scopes.values().map(Scope::unmatched);
+        let first = roots.next().unwrap_or_default();
+        roots.fold(first, |mut left, unmatched| {
+            left.retain(|glob| unmatched.contains(glob));
+            left
         })
     }
 

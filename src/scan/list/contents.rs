@@ -166,6 +166,7 @@ impl Contents<'_, '_, '_> {
             inodes: self.inodes,
             most_open: self.most_open,
             listing,
+            scope: listing.scope(item.root),
         };
         let mut found = Found::default();
         for (number, entry) in entries.into_iter().enumerate() {
@@ -247,6 +248,7 @@ impl Contents<'_, '_, '_> {
             changes: diff.changes,
             vanished: diff.vanished,
             bytes_read: self.visit.context.take_bytes_read(),
+            sizes: self.visit.listing.sizes,
         }
     }
 

@@ -8,7 +8,7 @@ use super::inodes::Inodes;
 use crate::model::FileName;
 use crate::platform::{Dir, EntryKind, Links, OpenFile, RawEntry, Stat};
 use crate::scan::context::ListingContext;
-use crate::scan::scope::IgnoreChain;
+use crate::scan::scope::{IgnoreChain, Scope};
 
 /// A file that a name leads to.
 #[derive(Debug)]
@@ -47,6 +47,8 @@ pub(crate) struct Examiner<'a> {
     /// How many files may be opened rather than asked about.
     pub(crate) most_open: usize,
     pub(crate) listing: &'a ListingContext,
+    /// The name filters of its root.
+    pub(crate) scope: &'a Scope,
 }
 
 impl Examiner<'_> {
@@ -158,7 +160,7 @@ impl Examiner<'_> {
     }
 
     fn admits(&self, name: &OsStr, is_folder: bool) -> bool {
-        let scope = &self.listing.scope;
+        let scope = self.scope;
         if scope.admits_all() {
             return true;
         }

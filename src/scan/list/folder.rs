@@ -136,7 +136,7 @@ impl Folder {
     pub(super) fn verdict(&self, visit: &Visit<'_, '_>) -> Result<Verdict, Stop> {
         let Visit { listing, item, .. } = visit;
         let is_from_parent = matches!(item.origin, Origin::Parent(_));
-        let (scope, ignores) = (&listing.scope, &self.known.ignores);
+        let (scope, ignores) = (listing.scope(item.root), &self.known.ignores);
         if !is_from_parent && !scope.admits_path(&self.below, item.start_depth, ignores) {
             return Ok(Verdict::OutOfScope);
         }

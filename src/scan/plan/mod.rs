@@ -6,22 +6,26 @@ mod moved;
 mod presence;
 mod request;
 mod roots;
+mod scope;
 
-pub use request::Request;
+pub use request::{Request, TypedExcludes};
 pub(crate) use roots::open_roots;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use crate::access::{join, meet_volumes, online_state, volume_row};
 use crate::catalog::{CatalogError, Exclusive, FaultEntry, NewScan, Placement, RootRow, ScanRow};
 use crate::model::{
-    Algorithm, FaultId, FolderId, Mode, RootId, ScanId, ScanOptions, Stage, Timestamp, VolumeId,
+    Algorithm, FaultId, FolderId, ListingOptions, Mode, RootId, RootScope, ScanId, ScanOptions,
+    Stage, Timestamp, VolumeId,
 };
 use crate::scan::engine::Seeds;
 use crate::scan::error::ScanError;
 use crate::scan::observe::Notice;
 use crate::scan::scope::Scope;
 use presence::{Refused, examine, locate, outermost, resolve};
+use scope::{check_globs, compile, refuse_excluded, rescope};
 
 /// An unfinished scan older than this is listed again.
 const STALE_SECONDS: i64 = 24 * 60 * 60;
@@ -33,6 +37,8 @@ pub(crate) struct RootPlan {
     pub(crate) root: RootId,
     pub(crate) volume: VolumeId,
     pub(crate) start_depth: usize,
+    /// The names that are skipped.
+    exclude: Vec<String>,
     /// `None`: nothing is listed.
     pub(crate) seeds: Option<Seeds>,
 }
@@ -56,7 +62,7 @@ impl Plan {
         request: &Request,
         notify: &mut dyn FnMut(Notice),
     ) -> Result<Self, ScanError> {
-        check_globs(&request.options)?;
+        check_globs(request)?;
         catalog.mark_orphans()?;
         let mut known = catalog.roots()?;
         let volumes = meet_volumes(&known);
@@ -112,12 +118,18 @@ impl Plan {
             let Some(root) = known.iter().find(|root| root.id == scan.root) else {
                 continue;
             };
+            let scope = RootScope {
+                excludes: root.scope.excludes.clone(),
+                sizes: request.options.sizes(),
+            };
+            let request = Request::again(request.options.within(&scope));
             let examined = resolve(&root.path, &known)
                 .and_then(|path| examine(&path, &known, &request, &volumes));
             let Some((_, volume)) = refused.keep(examined)? else {
                 continue;
             };
             let volume = catalog.register_volume(&volume_row(&volume))?;
+            catalog.set_scope(root, &scope, false)?;
             let path = join(&root.path, &scan.subpath);
             let placement = catalog.place(&path, volume)?;
             let start = Start {
@@ -149,10 +161,11 @@ impl Plan {
             return Ok(Self::without_roots(Refused(vec![offline])));
         }
         let reader = catalog.reader()?;
+        let last = reader.last_options(root.id)?.unwrap_or_default();
         let options = ScanOptions {
             mode: Mode::All,
             rehash: false,
-            ..reader.last_options(root.id)?.unwrap_or_default()
+            ..last.within(&root.scope)
         };
         let scan = catalog.begin_scan(&NewScan {
             root: root.id,
@@ -177,6 +190,7 @@ impl Plan {
                 root: root.id,
                 volume: root.volume_id,
                 start_depth: 0,
+                exclude: options.listing.exclude.clone(),
                 seeds: is_listing.then_some(Seeds::Folders(folders)),
             }],
             options,
@@ -197,6 +211,18 @@ impl Plan {
         }
     }
 
+    /// The name filters of every root.
+    pub(crate) fn scopes(&self) -> Result<HashMap<RootId, Scope>, ScanError> {
+        let scope = |root: &RootPlan| {
+            let listing = ListingOptions {
+                exclude: root.exclude.clone(),
+                ..self.options.listing.clone()
+            };
+            Ok((root.root, compile(&listing)?))
+        };
+        self.roots.iter().map(scope).collect()
+    }
+
     /// Why some of the roots asked for are skipped: they are offline.
     pub fn refused(&self) -> &[ScanError] {
         &self.refused.0
@@ -214,6 +240,7 @@ impl Request {
         Self {
             paths: Vec::new(),
             options,
+            excludes: TypedExcludes::default(),
             restart: false,
             allow_empty: false,
             moved: false,
@@ -264,12 +291,6 @@ pub fn check_paths(paths: &[PathBuf]) -> Result<(), ScanError> {
         .try_for_each(|path| resolve(path, &[]).map(drop))
 }
 
-fn check_globs(options: &ScanOptions) -> Result<(), ScanError> {
-    Scope::new(&options.listing)
-        .map(drop)
-        .map_err(|(glob, reason)| ScanError::BadGlob { glob, reason })
-}
-
 /// Changes the catalog's algorithm if another is wanted, which makes all digests
 /// stale.
 fn choose_algorithm(
@@ -294,11 +315,13 @@ fn plan_root(
     volume: VolumeId,
     notify: &mut dyn FnMut(Notice),
 ) -> Result<RootPlan, ScanError> {
-    let options = &request.options;
-    if options.mode == Mode::Files && catalog.reader()?.folder_at(path)?.is_none() {
+    refuse_excluded(catalog, request, path)?;
+    if request.options.mode == Mode::Files && catalog.reader()?.folder_at(path)?.is_none() {
         return Err(ScanError::NeverListed(path.to_owned()));
     }
     let placement = catalog.place(path, volume)?;
+    let request = &rescope(catalog, request, &placement)?;
+    let options = &request.options;
     for inner in &placement.absorbed {
         notify(Notice::Absorbed(path.to_owned(), inner.clone()));
     }
@@ -366,6 +389,7 @@ impl Start<'_> {
             root: self.placement.root,
             volume: self.volume,
             start_depth: self.placement.subpath.components().count(),
+            exclude: request.options.listing.exclude.clone(),
             seeds: (request.options.mode != Mode::Files).then_some(seeds),
         })
     }

@@ -23,8 +23,8 @@ use crate::catalog::{
     Writer, WriterHandle,
 };
 use crate::model::{
-    Fault, Mode, Outcome, ScanCounters, ScanId, ScanOptions, ScanState, Stage, Step, Summary,
-    Timing, Totals,
+    Fault, Mode, NotCompared, Outcome, ScanCounters, ScanId, ScanOptions, ScanState, Stage, Step,
+    Summary, Timing, Totals,
 };
 use crate::platform::give_back_memory;
 use summary::summarise;
@@ -61,6 +61,7 @@ pub fn run(
         unmatched: Vec::new(),
         summary: None,
         whole: None,
+        not_compared: None,
         timing: Timing::default(),
         notify,
     };
@@ -84,6 +85,7 @@ struct Run<'a> {
     unmatched: Vec<String>,
     summary: Option<Summary>,
     whole: Option<Totals>,
+    not_compared: Option<NotCompared>,
     timing: Timing,
     notify: &'a mut dyn FnMut(Notice),
 }
@@ -147,7 +149,7 @@ impl Run<'_> {
         }
         let is_whole = |root: &RootPlan| matches!(root.seeds, Some(Seeds::Folders(_)));
         if !plan.roots.is_empty() && plan.roots.iter().all(is_whole) {
-            self.unmatched = self.shared.listing().scope.unmatched();
+            self.unmatched = self.shared.listing().unmatched();
         }
         for (path, fstype) in self.engine.faults.findings.skipped.clone() {
             (self.notify)(Notice::Skipped(path, fstype));
@@ -325,6 +327,9 @@ impl Run<'_> {
             summary = self.timed_query(|run| summarise(run.reader()?, places))?;
         }
         self.summary = Some(summary);
+        if !self.options().sizes().is_open() {
+            self.not_compared = self.reader()?.not_compared()?;
+        }
         Ok(())
     }
 
@@ -432,6 +437,7 @@ impl Run<'_> {
             adopted: self.adopted,
             summary: self.summary,
             whole: self.whole,
+            not_compared: self.not_compared,
             elapsed: began.elapsed(),
             timing: self.timing,
         })

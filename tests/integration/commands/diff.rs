@@ -312,7 +312,7 @@ fn a_file_that_was_unique_in_both_scans_is_recognised_by_its_size() {
 fn filters_forbid_the_promise() {
     let env = equal();
     env.settle_clock().run("scan b").ok();
-    env.run("scan a --exclude *.tmp").ok();
+    env.run("scan a --include *").ok();
     let run = env.run("diff a b").code(1);
     run.says("A was scanned with filters (scan 2)");
     env.run("scan a").ok();
@@ -336,7 +336,6 @@ fn each_filter_forbids_the_promise() {
     for filter in [
         "--one-file-system",
         "--include *",
-        "--exclude *.tmp",
         "--gitignore",
         "--no-hidden",
         "--max-depth 9",
@@ -479,7 +478,7 @@ fn the_answer_looks_like_this() {
     insta::assert_snapshot!(shown, @r#"
     {"schema":1,"generated_at":"TIME","as_of":{"scan":2,"finished_at":"TIME"},"filters":{"paths":[],"min_size":null,"max_size":null,"extensions":[],"exclude":[]},"files":[
     {"side":"a","status":"only in A","size":9,"mtime":"TIME","path":"/a/gone.txt","reason":null}
-    ],"totals":{"safe_to_wipe":false,"a":{"path":"/a","as_of_scan":1,"as_of":"TIME","other_path":"/b","other_as_of_scan":2,"other_as_of":"TIME","files":2,"bytes":13,"duplicate_files":1,"duplicate_bytes":4,"only_files":1,"only_bytes":9,"unchecked_files":0,"unchecked_bytes":0,"empty_files":0,"changed_folders":0,"unscanned_files":0,"unscanned_folders":0,"mount_points":0,"assumed_separate":false,"reasons":["1 file, 9 B not in B"]}}}
+    ],"totals":{"safe_to_wipe":false,"a":{"path":"/a","as_of_scan":1,"as_of":"TIME","other_path":"/b","other_as_of_scan":2,"other_as_of":"TIME","files":2,"bytes":13,"duplicate_files":1,"duplicate_bytes":4,"only_files":1,"only_bytes":9,"unchecked_files":0,"unchecked_bytes":0,"not_compared_files":0,"not_compared_bytes":0,"empty_files":0,"changed_folders":0,"unscanned_files":0,"unscanned_folders":0,"excluded_files":0,"excluded_folders":0,"mount_points":0,"assumed_separate":false,"reasons":["1 file, 9 B not in B"]}}}
     "#);
 }
 
@@ -665,7 +664,9 @@ fn what_is_hidden_in_b_is_no_objection() {
     };
     run.ok();
     env.run("diff a b").ok().says("safe to wipe A");
-    env.run_unprivileged("scan b").unwrap().code(1);
+    env.run_unprivileged("scan b --no-excludes")
+        .unwrap()
+        .code(1);
     env.run("diff a b").ok().says("safe to wipe A");
     env.chmod("b/locked", 0o755);
 }
@@ -731,13 +732,43 @@ fn what_was_excluded_or_not_compared_in_a_forbids_the_promise_with_its_number() 
         .ok();
     env.run("diff a b")
         .code(1)
-        .says("3 files and 1 folder in A have not been scanned, such as ");
+        .says("3 files and 1 folder in A are excluded, such as ")
+        .keeps_quiet_about("have not been scanned");
     let totals = &env.run("diff a b --format json").code(1).json()["totals"]["a"];
-    assert_eq!(totals["unscanned_files"], 3);
+    assert_eq!(
+        (&totals["excluded_files"], &totals["unscanned_files"]),
+        (&3.into(), &0.into())
+    );
+    // The same where they are known from an earlier scan.
+    env.use_db("data/later.db").run("scan a b").ok();
+    env.run("scan a --exclude *.tmp --exclude cache").ok();
+    env.run("diff a b")
+        .code(1)
+        .says("3 files and 1 folder in A are excluded");
     env.use_db("data/sizes.db");
     env.remove("a/x.tmp").remove("a/cache").settle_clock();
     env.run("scan a b --min-size 1k").ok();
     let run = env.run("diff a b").code(1);
-    run.says("3 files, 17 B unchecked")
-        .says("3 files: not read, and B has");
+    run.says("3 files, 17 B not compared (smaller than 1 KiB)")
+        .says("0 files, 0 B unchecked");
+    let totals = &env.run("diff a b --format json").code(1).json()["totals"]["a"];
+    assert_eq!(totals["not_compared_files"], 3);
+    assert_eq!(totals["not_compared_bytes"], 17);
+}
+
+#[test]
+fn excludes_that_match_nothing_in_a_forbid_nothing() {
+    let env = equal();
+    env.settle_clock().run("scan a b --exclude *.tmp").ok();
+    env.run("diff a b").ok().says("safe to wipe A");
+}
+
+#[test]
+fn an_excluded_file_in_b_is_no_copy() {
+    let env = scanned(equal());
+    env.run("scan b --exclude deep").ok();
+    env.run("diff a b")
+        .code(1)
+        .says("2 files, 97.7 KiB not in B")
+        .keeps_quiet_about("safe to wipe");
 }

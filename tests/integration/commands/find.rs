@@ -451,3 +451,21 @@ fn a_view_of_the_file_is_not_proven_to_be_another_copy() {
         .says("lower/x: found\n")
         .says("assuming that copies are separate storage (--assume-separate)\n");
 }
+
+#[test]
+fn excluded_and_not_compared_files_are_no_copies_elsewhere() {
+    let env = TestEnv::new();
+    env.file("tree/a", "same").file("tree/cache/b", "same");
+    env.run("scan tree").ok();
+    env.run("find --elsewhere tree/a").ok().says("found");
+    env.run("scan tree --exclude cache").ok();
+    env.run("find --elsewhere tree/a")
+        .code(1)
+        .says("unchecked: 1 file could be a copy (1 excluded)");
+    env.run("find tree/a").ok().says("tree/cache/b (excluded)");
+    env.use_db("data/sizes.db");
+    env.run("scan tree --min-size 1k").ok();
+    env.run("find --elsewhere tree/a")
+        .code(1)
+        .says("unchecked: 1 file could be a copy (1 not compared)");
+}

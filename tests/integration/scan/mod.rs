@@ -12,6 +12,7 @@ mod options;
 mod properties;
 mod rescan;
 mod resume;
+mod scope;
 mod sparse;
 mod sparse_hashes;
 mod volumes;

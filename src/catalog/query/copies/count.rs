@@ -13,6 +13,7 @@ use rusqlite::Row;
 use crate::catalog::query::files::FileFilter;
 use crate::catalog::query::sweep::{Key, Keyed, Parts, Pass, Position, Readers, Sink};
 use crate::catalog::query::unresolved::Open;
+use crate::catalog::store::terms::COMPARED;
 use crate::catalog::store::{CatalogError, rows, unsigned};
 use crate::model::{CopyNumbers, FolderId};
 
@@ -248,6 +249,7 @@ fn sql(question: &Question, known: &Known) -> String {
     format!(
         "SELECT folder, size, ino, digest, link, probe, {name} FROM files
           WHERE folder BETWEEN ?1 AND ?2 AND size > 0 AND removed_in IS NULL
+            AND {COMPARED}
           ORDER BY folder"
     )
 }

@@ -14,7 +14,7 @@ use super::paths::RootPaths;
 use super::places::Extent;
 use super::sweep::Readers;
 use super::unresolved::Open;
-use crate::catalog::store::terms::REAL;
+use crate::catalog::store::terms::{COMPARED, REAL};
 use crate::catalog::store::{CatalogError, FolderPaths, ReadOnly, rows, sql};
 use crate::model::FolderId;
 pub use count::FewTotals;
@@ -120,7 +120,7 @@ impl Listing {
                     folders.volume, files.ino, files.digest, files.probe
                FROM temp.places JOIN files ON files.folder = places.folder
                JOIN folders ON folders.id = files.folder
-              WHERE files.removed_in IS NULL AND files.size > 0 AND {REAL}
+              WHERE files.removed_in IS NULL AND files.size > 0 AND {REAL} AND {COMPARED}
                 AND files.size BETWEEN ?1 AND ?2"
         );
         let mut insert = connection

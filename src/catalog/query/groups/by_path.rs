@@ -6,6 +6,7 @@ use rusqlite::params;
 use super::filter::GroupFilter;
 use super::ranking::Ranked;
 use crate::catalog::query::sweep::{Key, Reader};
+use crate::catalog::store::terms::COMPARED;
 use crate::catalog::store::{CatalogError, rows, unsigned};
 use crate::model::FolderId;
 
@@ -84,11 +85,11 @@ impl PathWalk {
             let step = Step::Folder(row.get(0)?);
             steps.push((with_slash(rows::blob(&name)), step));
         }
-        let mut files = catalog.connection.prepare_cached(
+        let mut files = catalog.connection.prepare_cached(&format!(
             "SELECT size, digest, name FROM files
               WHERE folder = ?1 AND size BETWEEN ?2 AND ?3 AND removed_in IS NULL
-                AND link = 0",
-        )?;
+                AND link = 0 AND {COMPARED}"
+        ))?;
         let sizes = filter.sizes();
         let mut found = files.query(params![id, sizes.start(), sizes.end()])?;
         while let Some(row) = found.next()? {

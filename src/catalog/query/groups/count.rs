@@ -11,7 +11,7 @@ use super::filter::{GroupFilter, Whereabouts};
 use super::ranking::{Ranked, Ranking};
 use crate::catalog::query::paths::RootPaths;
 use crate::catalog::query::sweep::{Key, Keyed, Part, Parts, Pass, Position, Readers, Sink};
-use crate::catalog::store::terms::{UNREAD, UNRESOLVED};
+use crate::catalog::store::terms::{COMPARED, UNREAD, UNRESOLVED};
 use crate::catalog::store::{CatalogError, rows, unsigned};
 use crate::model::{CopyNumbers, Digest, Reach, RootId, Totals, occupied, reclaimable};
 
@@ -161,7 +161,7 @@ impl Count<'_> {
             "SELECT folder, size, ino, digest, {name}, probe, {UNREAD}, {UNRESOLVED}, link,
                     allocated
                FROM files
-              WHERE folder BETWEEN ?1 AND ?2 {wanted} AND removed_in IS NULL
+              WHERE folder BETWEEN ?1 AND ?2 {wanted} AND removed_in IS NULL AND {COMPARED}
               ORDER BY folder"
         )
     }

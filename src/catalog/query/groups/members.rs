@@ -13,6 +13,7 @@ use super::filter::GroupFilter;
 use super::ranking::Ranked;
 use crate::catalog::query::paths::RootPaths;
 use crate::catalog::query::sweep::{Key, Keyed, Part, Pass, Position, Readers, Sink};
+use crate::catalog::store::terms::COMPARED;
 use crate::catalog::store::{CatalogError, path_blob, rows, unsigned};
 use crate::model::{
     Algorithm, CopyEntry, CopyId, Digest, Group, Reach, RootId, VolumeId, occupied,
@@ -148,7 +149,7 @@ fn sql(groups: &[Ranked]) -> String {
                 allocated
            FROM files
           WHERE folder BETWEEN ?1 AND ?2 {wanted} AND (digest IS NOT NULL OR size = 0)
-            AND removed_in IS NULL
+            AND removed_in IS NULL AND {COMPARED}
           ORDER BY folder"
     )
 }

@@ -1,10 +1,12 @@
 //! How completely the two compared places were listed.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::PlaceDiff;
-use crate::catalog::store::{CatalogError, ReadOnly, sql};
-use crate::model::ScanId;
+use crate::catalog::store::terms::{COMPARED, EXCLUDED, EXCLUDED_FOLDER};
+use crate::catalog::store::{CatalogError, ReadOnly, rows, sql};
+use crate::model::{FolderId, ScanId};
 
 /// How completely a place was listed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -56,13 +58,27 @@ impl PlaceDiff {
             empty: count(&format!(
                 "temp.{places} AS places
                    JOIN files ON files.folder = places.folder
-                  WHERE files.removed_in IS NULL AND files.size = 0"
+                  WHERE files.removed_in IS NULL AND files.size = 0 AND {COMPARED}"
             ))?,
         })
     }
 }
 
 impl ReadOnly {
+    /// The names of the live files and subfolders of a folder that no exclude
+    /// matches.
+    pub fn names_in_scope(&self, folder: FolderId) -> Result<Vec<OsString>, CatalogError> {
+        let names = format!(
+            "SELECT name FROM folders
+              WHERE parent = ?1 AND removed_in IS NULL AND NOT {EXCLUDED_FOLDER}
+             UNION ALL
+             SELECT name FROM files WHERE folder = ?1 AND removed_in IS NULL AND NOT {EXCLUDED}"
+        );
+        Ok(sql::all(&self.connection, &names, [folder], |row| {
+            rows::name(row, 0)
+        })?)
+    }
+
     /// Unfinished scans that list something at, above or below a path.
     pub fn unfinished_around(&self, place: &Path) -> Result<Vec<ScanId>, CatalogError> {
         let roots = self.roots()?;

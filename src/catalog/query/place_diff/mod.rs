@@ -16,7 +16,7 @@ use crate::catalog::query::files::FileFilter;
 use crate::catalog::query::paths::RootPaths;
 use crate::catalog::query::places::Extent;
 use crate::catalog::store::terms::{
-    CORRUPTED, CopyColumns, UNREAD, UNRESOLVED, same_state, state_of,
+    CORRUPTED, CopyColumns, EXCLUDED, NOT_COMPARED, UNREAD, UNRESOLVED, same_state, state_of,
 };
 use crate::catalog::store::{
     CatalogError, FolderPaths, Pages, ReadOnly, refuse_malformed, rows, sql,
@@ -52,6 +52,8 @@ pub struct DiffFile {
     pub racy: bool,
     /// Whether it is known to be corrupted: its content does not match its digest.
     pub is_corrupted: bool,
+    /// Whether it is not compared because of its size.
+    pub is_not_compared: bool,
     /// Why it may equal a file of the other place that is not among its matches.
     pub unresolved: Option<Unresolved>,
 }
@@ -111,8 +113,8 @@ impl PlaceDiff {
         };
         let catalog = &places.catalog;
         catalog.connection.execute_batch("BEGIN")?;
-        catalog.collect_places("our_places", ours, Extent::Live)?;
-        catalog.collect_places("their_places", theirs, Extent::Live)?;
+        catalog.collect_places("our_places", ours, Extent::InScope)?;
+        catalog.collect_places("their_places", theirs, Extent::InScope)?;
         places.collect_ours()?;
         places.collect_theirs()?;
         catalog.connection.execute_batch("COMMIT")?;
@@ -151,7 +153,8 @@ impl PlaceDiff {
         Ok(())
     }
 
-    /// Fills `table` with the live files in `places` that are wanted, by path.
+    /// Fills `table` with the live files in `places` that are wanted and not
+    /// excluded, by path.
     fn collect(&self, table: &str, places: &str, wanted: &str) -> Result<(), CatalogError> {
         let state = state_of("files");
         self.catalog.connection.execute_batch(&format!(
@@ -160,15 +163,15 @@ impl PlaceDiff {
                  id INTEGER PRIMARY KEY, folder INTEGER, name BLOB, size INTEGER,
                  mtime_ns INTEGER, ctime_ns INTEGER, ino INTEGER, volume INTEGER, racy INTEGER,
                  digest BLOB, probe INTEGER, unread INTEGER, unresolved INTEGER,
-                 is_corrupted INTEGER);
+                 is_corrupted INTEGER, is_not_compared INTEGER);
              INSERT INTO temp.{table}
              SELECT NULL, files.folder, files.name, {state}, folders.volume, files.racy,
                     files.digest, files.probe, {UNREAD} OR {CORRUPTED},
-                    {UNRESOLVED} OR {CORRUPTED}, {CORRUPTED}
+                    {UNRESOLVED} OR {CORRUPTED}, {CORRUPTED}, {NOT_COMPARED}
                FROM temp.{places} AS places
                JOIN files ON files.folder = places.folder
                JOIN folders ON folders.id = files.folder
-              WHERE files.removed_in IS NULL AND {wanted}
+              WHERE files.removed_in IS NULL AND NOT {EXCLUDED} AND {wanted}
               ORDER BY places.rank, files.name;"
         ))?;
         refuse_malformed(&self.catalog.connection, &format!("temp.{table}"))
@@ -262,7 +265,8 @@ fn our_files() -> String {
         "SELECT ours.id, ours.folder, ours.name, {}, ours.racy,
                 (sizes.size IS NOT NULL AND ours.unread)
                     OR (classes.size IS NOT NULL AND ours.unresolved),
-                ifnull(sizes.unread, 0) OR ifnull(classes.unresolved, 0), ours.is_corrupted
+                ifnull(sizes.unread, 0) OR ifnull(classes.unresolved, 0), ours.is_corrupted,
+                ours.is_not_compared
            FROM temp.ours
            LEFT JOIN temp.their_sizes AS sizes ON sizes.size = ours.size AND {}
            LEFT JOIN temp.their_classes AS classes
@@ -281,6 +285,7 @@ fn diff_file(row: &Row<'_>) -> rusqlite::Result<Located<DiffFile>> {
         state: rows::state(row, 3)?,
         racy: row.get(7)?,
         is_corrupted: row.get(10)?,
+        is_not_compared: row.get(11)?,
         unresolved: match (row.get(8)?, row.get(9)?) {
             (true, _) => Some(Unresolved::NotRead),
             (false, true) => Some(Unresolved::PartnerNotRead),

@@ -76,7 +76,9 @@ impl Applier<'_> {
     }
 
     fn upsert_file(&mut self, part: &PartListing, change: &FileChange) -> rusqlite::Result<()> {
-        let file = params![part.folder, blob(&change.name), part.scan, change.is_link];
+        let standing = part.sizes.standing(change.meta.size) as i64;
+        let name = blob(&change.name);
+        let file = params![part.folder, name, part.scan, change.is_link, standing];
         let metadata = terms::metadata_values(&change.meta, change.ino);
         let metadata = sql::values(&metadata);
         let Statements {

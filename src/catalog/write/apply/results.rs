@@ -1,10 +1,12 @@
 //! What reading files showed, stored on rows that are still in the state it
 //! was learned from.
 
+use std::sync::LazyLock;
+
 use rusqlite::{Connection, params};
 
 use super::Applier;
-use crate::catalog::store::terms::{self, STILL_IN_STATE};
+use crate::catalog::store::terms::{self, EXCLUDED, STANDING_BY_SIZE, STILL_IN_STATE};
 use crate::catalog::store::{blob, sql};
 use crate::catalog::write::records::{FileOutcome, FileResult, Record};
 use crate::catalog::write::{hash_states, signature};
@@ -123,6 +125,7 @@ impl Applier<'_> {
         if sql::execute(&mut change, &values)? > 0 {
             self.sums.unsettled = true;
             signature::forget(self.transaction, folder)?;
+            sql::run(self.transaction, &RESIZED, row)?;
             if let Some(root) = root_of(self.transaction, folder)? {
                 self.sums.root(root).bytes += i128::from(meta.size) - i128::from(state.size);
             }
@@ -130,6 +133,17 @@ impl Applier<'_> {
         Ok(())
     }
 }
+
+/// Looks again at how the file with folder ?1 and name ?2 stands to the limits of its
+/// root.
+static RESIZED: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "UPDATE files SET scope = (
+             SELECT {STANDING_BY_SIZE} FROM folders JOIN roots ON roots.id = folders.root
+              WHERE folders.id = files.folder)
+          WHERE folder = ?1 AND name = ?2 AND NOT {EXCLUDED}"
+    )
+});
 
 fn root_of(connection: &Connection, folder: FolderId) -> rusqlite::Result<Option<RootId>> {
     let root = "SELECT root FROM folders WHERE id = ?1";

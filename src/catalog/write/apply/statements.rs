@@ -23,18 +23,18 @@ static UPDATE_FILE: LazyLock<String> = LazyLock::new(|| {
     insert("", settled)
 });
 
-/// Inserts folder, name, scan, link and metadata of a file and `learned`, or changes
-/// its row.
+/// Inserts folder, name, scan, link, scope and metadata of a file and `learned`, or
+/// changes its row.
 fn insert(learned: &str, changes: &str) -> String {
     let columns = format!(
-        "folder, name, first_scan, link, {}{learned}",
+        "folder, name, first_scan, link, scope, {}{learned}",
         METADATA.join(", ")
     );
     let values = vec!["?"; columns.split(',').count()].join(", ");
     format!(
         "INSERT INTO files ({columns}) VALUES ({values})
-         ON CONFLICT (folder, name) DO UPDATE SET {}, link = excluded.link, removed_in = NULL,
-             {changes}",
+         ON CONFLICT (folder, name) DO UPDATE SET {}, link = excluded.link,
+             scope = excluded.scope, removed_in = NULL, {changes}",
         terms::take_metadata("excluded")
     )
 }

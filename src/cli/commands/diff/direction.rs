@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::words::{Letters, as_of, mount_points, reasons, sentence, unscanned, words};
+use super::words::{Letters, as_of, excluded, mount_points, reasons, sentence, unscanned, words};
 use crate::answers::{Diff, DiffVerdict};
 use crate::catalog::DiffFile;
 use crate::cli::session::Writing;
 use crate::report::Cell;
-use crate::report::text::counted;
+use crate::report::text::{counted, not_compared};
 
 /// The result of comparing one place with the other.
 pub(crate) struct Direction {
@@ -49,7 +49,7 @@ impl Direction {
 
     fn row(&mut self, file: DiffFile, verdict: &DiffVerdict) -> Option<[Cell; 6]> {
         let (status, reasons) = match verdict {
-            DiffVerdict::Duplicate => return None,
+            DiffVerdict::Duplicate | DiffVerdict::NotCompared => return None,
             DiffVerdict::Only { .. } => {
                 let status = format!("only in {}", self.letters.0);
                 (status, &mut self.why_only)
@@ -92,6 +92,7 @@ impl Direction {
         }
         let folders = &diff.folders;
         all.extend(unscanned(&folders.unscanned, ours));
+        all.extend(excluded(&folders.excluded, ours));
         all.extend(mount_points(&folders.mount_points, ours));
         if folders.changed > 0 {
             let folders = counted(folders.changed, "folder", "folders");
@@ -103,7 +104,15 @@ impl Direction {
         if diff.unchecked.files > 0 {
             all.push(format!("{} unchecked", words(diff.unchecked)));
         }
+        if diff.not_compared.files > 0 {
+            all.push(self.not_compared());
+        }
         all
+    }
+
+    fn not_compared(&self) -> String {
+        let files = words(self.diff.not_compared, self.is_exact);
+        format!("{files} {}", not_compared(self.diff.limits))
     }
 
     pub(crate) fn sentences(&self) -> Vec<String> {
@@ -120,6 +129,9 @@ impl Direction {
         lines.extend(reasons(&self.why_only));
         lines.push(format!("    {} unchecked", words(diff.unchecked)));
         lines.extend(reasons(&self.why_unchecked));
+        if diff.not_compared.files > 0 {
+            lines.push(format!("    {}", self.not_compared()));
+        }
         if diff.empty > 0 {
             let files = counted(diff.empty, "empty file", "empty files");
             lines.push(format!("{files} skipped"));

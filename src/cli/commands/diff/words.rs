@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::answers::{
-    DiffSide, DiffVerdict, FileCount, MountPoints, Now, Objection, SharedView, Unscanned,
+    DiffSide, DiffVerdict, FileCount, MountPoints, Now, Objection, OutOfSight, SharedView,
     WhyUnchecked,
 };
 use crate::catalog::Unresolved;
@@ -24,7 +24,9 @@ impl Letters {
     pub(crate) fn reason(self, verdict: &DiffVerdict) -> Option<String> {
         let Self(ours, theirs) = self;
         Some(match verdict {
-            DiffVerdict::Duplicate | DiffVerdict::Only { is_alias: false } => return None,
+            DiffVerdict::Duplicate
+            | DiffVerdict::NotCompared
+            | DiffVerdict::Only { is_alias: false } => return None,
             DiffVerdict::Only { is_alias: true } => {
                 format!("in {theirs} only as another path into {ours}")
             }
@@ -99,6 +101,9 @@ pub(crate) fn sentence(objection: &Objection, this: &str) -> String {
         Objection::NotScanned => {
             format!("{this} itself was never scanned, only folders below it")
         }
+        Objection::Excluded(root) => {
+            format!("{this} is excluded from the root {}", escape(root))
+        }
         Objection::Offline(root) => format!("{this} is offline ({})", escape(root)),
         Objection::IgnoredCtime => format!(
             "{this} was scanned with --ignore-ctime, which can miss changes (read everything \
@@ -121,19 +126,34 @@ pub(crate) fn sentence(objection: &Objection, this: &str) -> String {
 }
 
 /// What was found in the place called `this` that no scan has met, if anything.
-pub(crate) fn unscanned(unscanned: &Unscanned, this: &str) -> Option<String> {
+pub(crate) fn unscanned(unscanned: &OutOfSight, this: &str) -> Option<String> {
     let first = escape(unscanned.first.as_ref()?);
-    let files = counted(unscanned.files, "file", "files");
-    let folders = counted(unscanned.folders, "folder", "folders");
-    let (what, number) = match (unscanned.files, unscanned.folders) {
-        (number, 0) => (files, number),
-        (0, number) => (folders, number),
-        (some, more) => (format!("{files} and {folders}"), some + more),
-    };
-    Some(match number {
-        1 => format!("{what} in {this} has not been scanned: {first}"),
-        _ => format!("{what} in {this} have not been scanned, such as {first}"),
+    let (what, is_one) = files_and_folders(unscanned);
+    Some(match is_one {
+        true => format!("{what} in {this} has not been scanned: {first}"),
+        false => format!("{what} in {this} have not been scanned, such as {first}"),
     })
+}
+
+/// What the place called `this` holds that is excluded from its root, if anything.
+pub(crate) fn excluded(excluded: &OutOfSight, this: &str) -> Option<String> {
+    let first = escape(excluded.first.as_ref()?);
+    let (what, is_one) = files_and_folders(excluded);
+    Some(match is_one {
+        true => format!("{what} in {this} is excluded: {first}"),
+        false => format!("{what} in {this} are excluded, such as {first}"),
+    })
+}
+
+/// `2 files and 1 folder`, and whether it is one thing.
+fn files_and_folders(found: &OutOfSight) -> (String, bool) {
+    let files = counted(found.files, "file", "files");
+    let folders = counted(found.folders, "folder", "folders");
+    match (found.files, found.folders) {
+        (number, 0) => (files, number == 1),
+        (0, number) => (folders, number == 1),
+        _ => (format!("{files} and {folders}"), false),
+    }
 }
 
 /// What may be covered in the place called `this`, if anything.

@@ -2,13 +2,16 @@
 //! a root is a block of lines, not a table row.
 
 use std::fmt::{self, Write};
+use std::path::Path;
 use std::time::Duration;
 
 use crate::answers::{RootState, RootStatus, Status, User};
 use crate::catalog::{ProgressUnit, ScanRow, StageProgress};
 use crate::cli::session::Context;
 use crate::model::{ScanState, Stage, escape};
-use crate::report::text::{counted, duration, group_totals, grouped, size, timestamp, unchecked};
+use crate::report::text::{
+    counted, duration, files_not_compared, group_totals, grouped, size, timestamp, unchecked,
+};
 use crate::report::{Align, table};
 
 const VOLUMES: [(&str, Align); 4] = [
@@ -60,6 +63,14 @@ fn push_root(text: &mut String, status: &RootStatus, exact: bool) -> fmt::Result
     let folders = counted(root.folders, "folder", "folders");
     let bytes = size(root.bytes, exact);
     writeln!(text, "    {files}, {bytes}, in {folders}")?;
+    let excludes = root.scope.excludes.globs();
+    if !excludes.is_empty() {
+        let globs: Vec<String> = excludes
+            .iter()
+            .map(|glob| escape(Path::new(glob)))
+            .collect();
+        writeln!(text, "    excludes: {}", globs.join(", "))?;
+    }
     let last = match &status.last_complete {
         Some(scan) => format!(
             "last complete scan: {} (scan {})",
@@ -166,6 +177,9 @@ fn push_totals(text: &mut String, status: &Status, exact: bool) -> fmt::Result {
         )?;
         if totals.unchecked > 0 {
             writeln!(text, "{}", unchecked(totals.unchecked))?;
+        }
+        if let Some(found) = &status.not_compared {
+            writeln!(text, "{}", files_not_compared(found))?;
         }
     }
     Ok(())
