@@ -7,7 +7,8 @@
 //! ```text
 //! cli ──► scan, answers ──► access ──► catalog, platform, hash ──► model
 //!  ├────► report, answers ──► folders ───────────────────────────► model
-//!  └────► settings ──────────────────────────────────────────────► model
+//!  ├────► settings ──────────────────────────────────────────────► model
+//!  └────► act ──► access, pool
 //!         scan ──► pool, which uses nothing
 //! ```
 //!
@@ -15,6 +16,7 @@
 //! only `platform` contains `unsafe` code.
 
 pub mod access;
+pub mod act;
 pub mod answers;
 pub mod catalog;
 pub mod cli;

@@ -114,34 +114,84 @@ pub(crate) fn probe_of(file: &OpenFile) -> io::Result<Option<Probe>> {
     Ok(Some(probe(size, &buffer[..length])))
 }
 
-/// Whether two files hold the same bytes; `None` when one changed meanwhile.
-pub(crate) fn are_equal(one: &OpenFile, other: &OpenFile) -> io::Result<Option<bool>> {
-    let size = one.opened_as().meta.size;
-    let is_equal = size == other.opened_as().meta.size && have_equal_chunks(one, other, size)?;
-    Ok((is_unchanged(one)? && is_unchanged(other)?).then_some(is_equal))
+/// Bytes that are read of one file before the other one's turn comes: on a disk
+/// with a moving head every turn is a seek.
+const TURN: usize = 1 << 20;
+
+/// What comparing two files showed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Comparison {
+    /// They hold the same bytes.
+    Equal,
+    /// They do not.
+    Different,
+    /// One of them changed meanwhile.
+    Changed,
+    /// It was stopped before the end.
+    Stopped,
 }
 
-fn have_equal_chunks(one: &OpenFile, other: &OpenFile, size: u64) -> io::Result<bool> {
-    let [mut here, mut there] = [AlignedBuffer::new(CHUNK), AlignedBuffer::new(CHUNK)];
+/// Compares two files byte for byte, as long as `may_continue`.
+pub(crate) fn compare(
+    one: &OpenFile,
+    other: &OpenFile,
+    may_continue: impl Fn() -> bool,
+) -> io::Result<Comparison> {
+    let size = one.opened_as().meta.size;
+    let mut found = Comparison::Different;
+    if size == other.opened_as().meta.size {
+        found = compare_chunks(one, other, size, may_continue)?;
+    }
+    match found {
+        Comparison::Equal | Comparison::Different
+            if !(is_unchanged(one)? && is_unchanged(other)?) =>
+        {
+            Ok(Comparison::Changed)
+        }
+        found => Ok(found),
+    }
+}
+
+fn compare_chunks(
+    one: &OpenFile,
+    other: &OpenFile,
+    size: u64,
+    may_continue: impl Fn() -> bool,
+) -> io::Result<Comparison> {
+    let most = usize::try_from(size).map_or(TURN, |size| size.clamp(1, TURN));
+    let [mut here, mut there] = [AlignedBuffer::new(most), AlignedBuffer::new(most)];
     let [mut our_holes, mut their_holes] = [Holes::of(one), Holes::of(other)];
-    let mut done = 0;
-    while let Some((offset, length)) = chunks(done, size).next() {
+    let mut offset = 0;
+    while offset < size {
+        if !may_continue() {
+            return Ok(Comparison::Stopped);
+        }
         let ours = our_holes.blocks_from(one, offset);
         let both = ours.min(their_holes.blocks_from(other, offset));
         if both > offset {
-            done = both;
+            offset = both;
             continue;
         }
-        done = offset + length as u64;
+        let length = usize::try_from(size - offset).map_or(most, |left| left.min(most));
         let (here, there) = (&mut here[..length], &mut there[..length]);
         if one.read_at(here, offset)? < length || other.read_at(there, offset)? < length {
-            return Ok(false);
+            return Ok(Comparison::Changed);
         }
         if here != there {
-            return Ok(false);
+            return Ok(Comparison::Different);
         }
+        offset += length as u64;
     }
-    Ok(true)
+    Ok(Comparison::Equal)
+}
+
+/// Whether two files hold the same bytes; `None` when one changed meanwhile.
+pub(crate) fn are_equal(one: &OpenFile, other: &OpenFile) -> io::Result<Option<bool>> {
+    Ok(match compare(one, other, || true)? {
+        Comparison::Equal => Some(true),
+        Comparison::Different => Some(false),
+        Comparison::Changed | Comparison::Stopped => None,
+    })
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! Plans to act on duplicates, and the journal of what was done: plain types
 //! that the catalog stores, `act` carries out and reports show.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use super::digest::Digest;
@@ -49,6 +51,20 @@ words!(
         Deleted = "deleted",
     }
 );
+
+/// How the names of trash folders begin. Scans never enter them.
+const TRASH: &str = ".dupescan-trash-";
+
+/// The name of a user's trash folders.
+pub fn trash_name(user: u32) -> String {
+    format!("{TRASH}{user}")
+}
+
+/// Whether a folder of this name is a trash folder of some user.
+pub fn is_trash(name: &OsStr) -> bool {
+    let user = name.as_bytes().strip_prefix(TRASH.as_bytes());
+    user.is_some_and(|user| !user.is_empty() && user.iter().all(u8::is_ascii_digit))
+}
 
 impl ActionState {
     /// Whether only a look at the disk can tell what happened.
@@ -188,6 +204,8 @@ pub struct ActionEntry {
     pub id: ActionId,
     /// The run.
     pub run: RunId,
+    /// What the run does.
+    pub kind: Action,
     /// What was to be done.
     pub action: NewAction,
     /// What became of it.
@@ -211,4 +229,22 @@ pub struct ActionOutcome {
     pub reason: String,
     /// The change time that the file has now, where it is in the trash or back.
     pub ctime_ns: Option<i64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trash_folders_are_known_by_their_names() {
+        assert!(is_trash(OsStr::new(&trash_name(1000))));
+        for other in [
+            ".dupescan-trash-",
+            ".dupescan-trash-x",
+            "trash",
+            ".dupescan-trash",
+        ] {
+            assert!(!is_trash(OsStr::new(other)), "{other}");
+        }
+    }
 }

@@ -16,7 +16,7 @@ mod time;
 
 pub use action::{
     Action, ActionEntry, ActionOutcome, ActionState, NewAction, PlanHeader, PlanTotals,
-    PlannedCopy, PlannedGroup, Role, RunHeader,
+    PlannedCopy, PlannedGroup, Role, RunHeader, is_trash, trash_name,
 };
 pub use digest::{Algorithm, Digest, Probe};
 pub use escape::escape;

@@ -7,6 +7,7 @@
     reason = "a test that meets something unexpected has to stop"
 )]
 
+mod act;
 mod commands;
 mod env;
 mod faults;

@@ -7,7 +7,7 @@ use rusqlite::params;
 
 use crate::catalog::store::terms::{CORRUPTED, REAL};
 use crate::catalog::store::{CatalogError, ReadOnly, blob, rows, sql, unsigned};
-use crate::model::{Digest, FileState};
+use crate::model::{Digest, FileState, ScanId};
 
 /// A live file of the catalog that can be a copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub struct CurrentFile {
     pub is_corrupted: bool,
     /// Number of hard links when it was scanned.
     pub nlink: u64,
+    /// The scan that found it.
+    pub first_scan: ScanId,
 }
 
 impl ReadOnly {
@@ -34,7 +36,7 @@ impl ReadOnly {
         };
         let file = format!(
             "SELECT files.size, files.mtime_ns, files.ctime_ns, files.ino, files.digest,
-                    {CORRUPTED}, files.nlink
+                    {CORRUPTED}, files.nlink, files.first_scan
                FROM files JOIN folders ON folders.id = files.folder
               WHERE files.folder = ?1 AND files.name = ?2 AND files.removed_in IS NULL AND {REAL}"
         );
@@ -45,6 +47,7 @@ impl ReadOnly {
                 digest: rows::digest(row, 4)?,
                 is_corrupted: row.get(5)?,
                 nlink: unsigned(row.get(6)?),
+                first_scan: ScanId(row.get(7)?),
             })
         })?)
     }

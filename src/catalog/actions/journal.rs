@@ -90,7 +90,7 @@ impl Exclusive {
     /// Entries of which only a look at the disk can tell what happened.
     pub fn open_actions(&self) -> Result<Vec<ActionEntry>, CatalogError> {
         let open = format!(
-            "{ENTRIES} WHERE state IN ({}) ORDER BY id",
+            "{ENTRIES} WHERE state IN ({}) ORDER BY actions.id",
             crate::catalog::store::schema::words::open_actions()
         );
         Ok(sql::all(&self.connection, &open, [], entry)?)
@@ -124,7 +124,8 @@ impl ReadOnly {
         after: ActionId,
         limit: u32,
     ) -> Result<Vec<ActionEntry>, CatalogError> {
-        let entries = format!("{ENTRIES} WHERE run = ?1 AND id > ?2 ORDER BY id LIMIT ?3");
+        let entries =
+            format!("{ENTRIES} WHERE run = ?1 AND actions.id > ?2 ORDER BY actions.id LIMIT ?3");
         let values = params![run, after, limit];
         Ok(sql::all(&self.connection, &entries, values, entry)?)
     }
@@ -153,14 +154,15 @@ impl ReadOnly {
     }
 }
 
-const ENTRIES: &str = "SELECT id, run, group_no, path, keeper, size, mtime_ns, ctime_ns, ino,
-        allocated, digest, trash, state, reason, trashed_ctime, changed_at
-   FROM actions";
+const ENTRIES: &str = "SELECT actions.id, run, group_no, path, keeper, size, mtime_ns, ctime_ns,
+        ino, allocated, digest, trash, state, reason, trashed_ctime, changed_at, runs.action
+   FROM actions JOIN runs ON runs.id = actions.run";
 
 fn entry(row: &Row<'_>) -> rusqlite::Result<ActionEntry> {
     Ok(ActionEntry {
         id: row.get(0)?,
         run: row.get(1)?,
+        kind: rows::word(row, 16, Action::parse)?,
         action: NewAction {
             group: unsigned(row.get(2)?),
             path: rows::path(row, 3)?,

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use super::format::among;
+use super::shared::among;
 use crate::report::Format;
 
-use super::answer::{AnswerArgs, FilterArgs, OutputArgs};
+use super::shared::{AnswerArgs, FilterArgs, OutputArgs};
 use crate::settings::values;
 
 /// Show which files of A have no copy in B

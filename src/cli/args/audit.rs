@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use super::answer::{AnswerArgs, FilterArgs};
-use super::run::{PaceArgs, RunArgs};
+use super::shared::{AnswerArgs, FilterArgs};
+use super::shared::{PaceArgs, RunArgs};
 use crate::model::Timestamp;
 use crate::settings::values;
 

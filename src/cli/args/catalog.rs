@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
 
-use super::format::PlainFormat;
+use super::shared::PlainFormat;
 
 use crate::model::Timestamp;
 use crate::settings::values;

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Arg, Args, ValueHint};
 
-use super::answer::{AnswerArgs, FilterArgs};
-use super::choice::{Choice, one_of};
+use super::shared::{AnswerArgs, FilterArgs};
+use super::shared::{Choice, one_of};
 use crate::cli::terminal::exit;
 use crate::folders::Measure;
 use crate::settings::values;

@@ -28,7 +28,10 @@ Start with `dupescan scan FOLDER`. More commands and options: dupescan --help
 
 /// Commands that `dupescan -h` does not list: they maintain the catalog or the
 /// installation.
-const RARE: [&str; 7] = [
+const RARE: [&str; 10] = [
+    "journal",
+    "empty-trash",
+    "protect",
     "forget",
     "roots",
     "purge",

@@ -2,23 +2,22 @@
 //! here and become a [`Layer`]; `settings` parses and validates them. Options of a
 //! single command are parsed here.
 
-pub(crate) mod answer;
+mod act;
 pub(crate) mod ask;
 mod audit;
 pub(crate) mod catalog;
-mod choice;
 mod folders;
-mod format;
 pub(super) mod help;
-mod limits;
 pub(crate) mod report;
-mod run;
 pub(crate) mod scan;
+mod shared;
 #[cfg(test)]
 mod tests;
 pub(super) mod usage_errors;
 
-pub(crate) use answer::{AnswerArgs, FilterArgs, excluded};
+pub(crate) use act::{
+    ApplyArgs, EmptyTrashArgs, JournalArgs, PlanArgs, PlansArgs, ProtectArgs, UndoArgs,
+};
 pub(crate) use catalog::RootsCommand;
 
 use std::path::PathBuf;
@@ -33,6 +32,7 @@ use clap_complete::Shell;
 pub(crate) use folders::FoldersArgs;
 pub(crate) use report::{Keep, ReportArgs};
 pub(crate) use scan::{ResumeArgs, RetryArgs, ScanArgs};
+pub(crate) use shared::{AnswerArgs, FilterArgs, excluded};
 
 use crate::settings::{Key, Layer};
 
@@ -118,13 +118,17 @@ pub(crate) struct GlobalArgs {
 
     /// Log format: text or json
     #[arg(long, global = true, value_name = "FORMAT", value_parser = ["text", "json"])]
+    #[arg(hide_long_help = true)]
     pub(crate) log_format: Option<String>,
 
     /// Append log messages to this file
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(hide_long_help = true)]
     pub(crate) log_file: Option<PathBuf>,
 
-    /// When to use color: always, never or auto (auto: on terminals, unless NO_COLOR is set)
+    /// When to use color: always, never or auto
+    ///
+    /// auto: on terminals, unless NO_COLOR is set.
     #[arg(long, global = true, value_name = "WHEN", value_parser = ["auto", "always", "never"])]
     pub(crate) color: Option<String>,
 
@@ -175,6 +179,13 @@ pub(crate) enum Command {
     Export(ExportArgs),
     History(HistoryArgs),
     Audit(AuditArgs),
+    Plan(Box<PlanArgs>),
+    Plans(PlansArgs),
+    Apply(ApplyArgs),
+    Undo(UndoArgs),
+    Journal(JournalArgs),
+    EmptyTrash(EmptyTrashArgs),
+    Protect(ProtectArgs),
     Status(StatusArgs),
     Errors(ErrorsArgs),
     Retry(RetryArgs),

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Arg, Args, ValueHint};
 
-use super::answer::FilterArgs;
-use super::choice::{Choice, one_of};
-use super::format::ReportFormat;
+use super::shared::FilterArgs;
+use super::shared::ReportFormat;
+use super::shared::{Choice, one_of};
 use crate::catalog::Order;
 use crate::cli::terminal::exit;
 use crate::report::Format;

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use super::choice::{Choice, one_of};
-use super::format::among;
-use super::run::{PaceArgs, RunArgs};
+use super::shared::among;
+use super::shared::{Choice, one_of};
+use super::shared::{PaceArgs, RunArgs};
 use crate::model::{FaultId, ListingOptions, Mode, ScanOptions};
 use crate::report::Format;
 use crate::scan::TypedExcludes;

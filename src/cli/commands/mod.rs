@@ -1,8 +1,10 @@
 //! One thin file a command, and which of them a command line means.
 
+mod apply;
 mod audit;
 mod backup;
 mod diff;
+mod empty_trash;
 mod errors;
 mod export;
 mod find;
@@ -10,6 +12,10 @@ mod folders;
 mod forget;
 mod generate;
 mod history;
+mod journal;
+mod plan;
+mod plans;
+mod protect;
 mod purge;
 mod report;
 mod resume;
@@ -17,6 +23,7 @@ mod retry;
 mod roots;
 mod scan;
 mod status;
+mod undo;
 mod unique;
 mod verify;
 
@@ -39,6 +46,13 @@ pub(crate) fn run(context: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::Export(args) => export::run(context, &args),
         Command::History(args) => history::run(context, &args),
         Command::Audit(args) => audit::run(context, &args),
+        Command::Plan(args) => plan::run(context, &args),
+        Command::Plans(args) => plans::run(context, &args),
+        Command::Apply(args) => apply::run(context, &args),
+        Command::Undo(args) => undo::run(context, &args),
+        Command::Journal(args) => journal::run(context, &args),
+        Command::EmptyTrash(args) => empty_trash::run(context, &args),
+        Command::Protect(args) => protect::run(context, &args),
         Command::Status(args) => status::run(context, &args),
         Command::Errors(args) => errors::run(context, &args),
         Command::Retry(args) => retry::run(context, &args),

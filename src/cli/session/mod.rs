@@ -7,7 +7,7 @@ mod excluding;
 mod logging;
 mod metrics_file;
 mod run;
-mod signals;
+pub(crate) mod signals;
 
 pub(crate) use answer::{Output, Question, Writing, header};
 pub(crate) use catalog::open_or_create;

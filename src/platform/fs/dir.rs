@@ -28,6 +28,11 @@ pub struct Dir {
 }
 
 impl Dir {
+    /// Takes over the descriptor of a folder.
+    pub(super) fn from_fd(fd: OwnedFd) -> Self {
+        Self { fd }
+    }
+
     /// Opens a root by its path, links followed.
     pub fn open_root(path: &Path) -> io::Result<Self> {
         let fd = open_quietly(resolve::FOLDER, |flags| {

@@ -106,6 +106,12 @@ impl OpenFile {
     }
 }
 
+impl AsFd for OpenFile {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
 /// A stretch of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileExtent {

@@ -1,6 +1,7 @@
 //! Folders, files and names as the system hands them out.
 
 mod buffer;
+mod change;
 mod dir;
 mod file;
 mod lease;
@@ -10,6 +11,7 @@ mod resolve;
 mod stat;
 
 pub use buffer::AlignedBuffer;
+pub use change::{Ownership, effective_user};
 pub use dir::Dir;
 pub use file::{FileExtent, OpenFile};
 pub use lease::{NoLease, ReadLease};

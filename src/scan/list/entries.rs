@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use super::inodes::Inodes;
-use crate::model::FileName;
+use crate::model::{FileName, is_trash};
 use crate::platform::{Dir, EntryKind, Links, OpenFile, RawEntry, Stat};
 use crate::scan::context::ListingContext;
 use crate::scan::scope::{IgnoreChain, Scope};
@@ -125,6 +125,9 @@ impl Examiner<'_> {
     }
 
     fn add_folder(&self, name: &OsStr, is_link: bool, found: &mut Found) {
+        if is_trash(name) {
+            return;
+        }
         if self.admits(name, true) {
             found.folders.push((name.to_owned(), is_link));
         } else {

@@ -10,9 +10,9 @@ use super::module_tree::src;
 /// The most entries a folder has.
 const MOST_ENTRIES: usize = 15;
 
-/// Folders with more entries. One that is no longer crowded has to leave this
-/// list.
-const CROWDED: &[&str] = &["src/cli/commands"];
+/// Folders with more entries: the rooms themselves beside `main.rs` and `lib.rs`,
+/// and one file a command. One that is no longer crowded has to leave this list.
+const CROWDED: &[&str] = &["src", "src/cli/commands"];
 
 #[test]
 fn folders_have_few_entries() {

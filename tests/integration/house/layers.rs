@@ -14,8 +14,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "settings", "scan", "answers", "report", "access", "pool", "catalog", "platform",
-            "folders", "model",
+            "settings", "scan", "act", "answers", "report", "access", "pool", "catalog",
+            "platform", "folders", "model",
         ],
     ),
     ("settings", &["model"]),
@@ -27,6 +27,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "scan",
         &["access", "pool", "catalog", "platform", "hash", "model"],
     ),
+    ("act", &["access", "pool", "catalog", "platform", "model"]),
     ("report", &["folders", "model"]),
     ("access", &["catalog", "platform", "hash", "model"]),
     ("pool", &[]),

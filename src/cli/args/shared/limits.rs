@@ -25,7 +25,7 @@ macro_rules! tuning_options {
 
         impl LimitArgs {
             /// The settings that were typed.
-            pub(super) fn settings(&self) -> Layer {
+            pub(crate) fn settings(&self) -> Layer {
                 let mut layer = Layer::default();
                 layer.flag(Key::Threads, self.threads.as_ref());
                 $(layer.flag(Key::$key, self.$name.as_ref());)+

@@ -8,7 +8,7 @@ use crate::report::Format;
 use crate::settings::values;
 
 /// Accepts the names of these formats.
-pub(super) fn among(formats: &[Format]) -> impl TypedValueParser<Value = Format> + use<> {
+pub(crate) fn among(formats: &[Format]) -> impl TypedValueParser<Value = Format> + use<> {
     let choice = |format: &Format| (format.name(), format.description(), *format);
     one_of(&formats.iter().map(choice).collect::<Vec<_>>())
 }

@@ -3,10 +3,10 @@
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 /// A name, what it is, and what it means.
-pub(super) type Choice<T> = (&'static str, &'static str, T);
+pub(crate) type Choice<T> = (&'static str, &'static str, T);
 
 /// Accepts these names.
-pub(super) fn one_of<T>(choices: &[Choice<T>]) -> impl TypedValueParser<Value = T> + use<T>
+pub(crate) fn one_of<T>(choices: &[Choice<T>]) -> impl TypedValueParser<Value = T> + use<T>
 where
     T: Copy + Send + Sync + 'static,
 {

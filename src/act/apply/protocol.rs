@@ -1,0 +1,251 @@
+//! The protocol of one group, on a worker: open and hold the copy that stays,
+//! then for each copy that goes: open, hold, compare, move, look again.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::acting::{Acting, STOPPED};
+use super::verify::Held;
+use crate::act::files::{Found, Refusal};
+use crate::act::trash::Trash;
+use crate::model::{Action, ActionId, ActionOutcome, ActionState, PlannedCopy, PlannedGroup, Role};
+use crate::platform::Links;
+use crate::pool::{WorkItem, WorkerContext};
+
+/// A name that goes, with its number in the journal and its trash folder; no
+/// folder in a rehearsal.
+pub(crate) struct Assigned {
+    pub(crate) id: ActionId,
+    pub(crate) path: PathBuf,
+    pub(crate) trash: Option<Arc<Trash>>,
+}
+
+/// A group to act on.
+pub(crate) struct GroupItem {
+    pub(crate) acting: Arc<Acting>,
+    pub(crate) group: PlannedGroup,
+    /// All names of all copies that go.
+    pub(crate) names: Vec<Assigned>,
+}
+
+impl WorkItem for GroupItem {
+    type Worker = ();
+    type Report = Vec<ActionOutcome>;
+
+    fn label(&self) -> &'static str {
+        "act"
+    }
+
+    fn run(&self, _worker: &mut (), context: &WorkerContext) -> Vec<ActionOutcome> {
+        let copies = self.group.with_role(Role::Act);
+        match self.open_keeper() {
+            Ok(keeper) => match Held::take(&keeper.file, self.acting.action) {
+                Ok(held) => copies
+                    .flat_map(|copy| {
+                        context.set_path(&copy.copy.path);
+                        self.act(copy, &keeper, &held)
+                    })
+                    .collect(),
+                Err(reason) => self.skip_all(&format!("the copy that stays: {reason}")),
+            },
+            Err(reason) => self.skip_all(&reason),
+        }
+    }
+}
+
+impl GroupItem {
+    /// The first copy that stays and is as it was.
+    fn open_keeper(&self) -> Result<Found, Refusal> {
+        let mut reasons = Vec::new();
+        for planned in self.group.with_role(Role::Keep) {
+            let state = planned.state(self.group.size);
+            for path in planned.copy.names() {
+                match self.acting.reach.open(path, &state) {
+                    Ok(found) => return Ok(found),
+                    Err(reason) => reasons.push(reason),
+                }
+            }
+        }
+        let reason = reasons.first().map_or("there is none", String::as_str);
+        Err(format!("no copy that stays can be compared with: {reason}"))
+    }
+
+    fn skip_all(&self, reason: &str) -> Vec<ActionOutcome> {
+        self.names
+            .iter()
+            .map(|name| skipped(name.id, reason))
+            .collect()
+    }
+
+    /// Acts on one copy, under all its names or none.
+    fn act(&self, copy: &PlannedCopy, keeper: &Found, kept: &Held<'_>) -> Vec<ActionOutcome> {
+        let names: Vec<&Assigned> = copy
+            .copy
+            .names()
+            .filter_map(|path| self.names.iter().find(|name| name.path == *path))
+            .collect();
+        let done = match self.acting.shutdown.is_stopped() {
+            true => Err(STOPPED.to_owned()),
+            false => self.try_to_act(copy, keeper, kept, &names),
+        };
+        match done {
+            Ok(outcomes) => outcomes,
+            Err(reason) => names.iter().map(|name| skipped(name.id, &reason)).collect(),
+        }
+    }
+
+    fn try_to_act(
+        &self,
+        copy: &PlannedCopy,
+        keeper: &Found,
+        kept: &Held<'_>,
+        names: &[&Assigned],
+    ) -> Result<Vec<ActionOutcome>, Refusal> {
+        let found = self.acting.open_all(copy, self.group.size, keeper)?;
+        if names.len() != found.len() {
+            return Err("one of its hard links cannot be moved to a trash folder".to_owned());
+        }
+        let file = &found[0].file;
+        let held = Held::take(file, self.acting.action)?;
+        let nobody_writes = || kept.holds() && held.holds();
+        self.acting.prove(file, &keeper.file, &nobody_writes)?;
+        if self.acting.is_rehearsal {
+            return Ok(names.iter().map(|name| rehearsed(name.id)).collect());
+        }
+        if self.acting.action == Action::Delete {
+            sync_keeper(keeper)?;
+        }
+        let mut moves = Moves::default();
+        for (found, name) in found.iter().zip(names) {
+            if let Err(reason) = moves.make(found, name) {
+                return moves.take_back(reason);
+            }
+        }
+        let state = copy.state(self.group.size);
+        let meta = match file.stat() {
+            Ok(now)
+                if nobody_writes()
+                    && state.size == now.meta.size
+                    && state.mtime_ns == now.meta.mtime_ns =>
+            {
+                now.meta
+            }
+            _ => return moves.take_back("a program began to write it just now".to_owned()),
+        };
+        let note = match held.is_unleased() || kept.is_unleased() {
+            true => "unleased: another user's file, so that writers cannot be seen",
+            false => "",
+        };
+        if self.acting.action == Action::Delete {
+            moves.delete();
+        }
+        Ok(moves.outcomes(meta.ctime_ns, note))
+    }
+}
+
+/// The copy that stays must be on the disk, not only in memory, before another
+/// one is deleted for good.
+pub(crate) fn sync_keeper(keeper: &Found) -> Result<(), Refusal> {
+    let synced = keeper.file.sync().and_then(|()| keeper.folder.sync());
+    synced.map_err(|error| format!("the copy that stays cannot be written to the disk: {error}"))
+}
+
+/// The moves of one copy's names so far.
+#[derive(Default)]
+struct Moves<'a> {
+    made: Vec<(&'a Found, &'a Assigned)>,
+    deleted: Vec<ActionId>,
+}
+
+impl<'a> Moves<'a> {
+    /// Moves a name to the trash, and makes sure that it was the file that was
+    /// compared: an editor may have put another one in its place.
+    fn make(&mut self, found: &'a Found, name: &'a Assigned) -> Result<(), Refusal> {
+        let trash = name.trash.as_deref().ok_or("no trash folder")?;
+        let new_name = Trash::name(name.id);
+        found
+            .folder
+            .move_entry(&found.name, &trash.dir, &new_name)
+            .map_err(|error| format!("it cannot be moved to the trash: {error}"))?;
+        self.made.push((found, name));
+        let moved = trash.dir.stat_entry(&new_name, Links::Refuse);
+        match moved.map(|moved| moved.id()) {
+            Ok(id) if id == found.file.opened_as().id() => Ok(()),
+            _ => Err("another file was put in its place just now".to_owned()),
+        }
+    }
+
+    /// Puts back what was moved. A name that is taken by now keeps its new file,
+    /// and the moved one stays in the trash.
+    fn take_back(self, reason: Refusal) -> Result<Vec<ActionOutcome>, Refusal> {
+        let mut left = Vec::new();
+        for (found, name) in self.made {
+            let Some(trash) = name.trash.as_deref() else {
+                continue;
+            };
+            let back = trash
+                .dir
+                .move_entry(&Trash::name(name.id), &found.folder, &found.name);
+            left.push(match back {
+                Ok(()) => skipped(name.id, &reason),
+                Err(error) => ActionOutcome {
+                    id: name.id,
+                    progress: ActionState::Trashed,
+                    reason: format!("{reason}, and it cannot be put back: {error}"),
+                    ctime_ns: None,
+                },
+            });
+        }
+        match left.iter().any(|one| one.progress == ActionState::Trashed) {
+            true => Ok(left),
+            false => Err(reason),
+        }
+    }
+
+    /// Deletes what was moved. What cannot be deleted stays in the trash.
+    fn delete(&mut self) {
+        for (_, name) in &self.made {
+            let Some(trash) = name.trash.as_deref() else {
+                continue;
+            };
+            match trash.dir.delete_entry(&Trash::name(name.id)) {
+                Ok(()) => self.deleted.push(name.id),
+                Err(error) => tracing::warn!(%error, entry = name.id.0, "stays in the trash"),
+            }
+        }
+    }
+
+    fn outcomes(&self, ctime_ns: i64, note: &str) -> Vec<ActionOutcome> {
+        self.made
+            .iter()
+            .map(|(_, name)| ActionOutcome {
+                id: name.id,
+                progress: match self.deleted.contains(&name.id) {
+                    true => ActionState::Deleted,
+                    false => ActionState::Trashed,
+                },
+                reason: note.to_owned(),
+                ctime_ns: Some(ctime_ns),
+            })
+            .collect()
+    }
+}
+
+fn skipped(id: ActionId, reason: &str) -> ActionOutcome {
+    ActionOutcome {
+        id,
+        progress: ActionState::Skipped,
+        reason: reason.to_owned(),
+        ctime_ns: None,
+    }
+}
+
+/// What would have been done.
+fn rehearsed(id: ActionId) -> ActionOutcome {
+    ActionOutcome {
+        id,
+        progress: ActionState::Trashed,
+        reason: String::new(),
+        ctime_ns: None,
+    }
+}

@@ -1,0 +1,163 @@
+//! Emptying the trash: nothing is deleted for good before it is proved, byte for
+//! byte, that an equal copy still exists, and that this copy is on the disk.
+
+use std::path::{Path, PathBuf};
+
+use super::ActError;
+use super::apply::{Held, sync_keeper};
+use super::files::{Reach, Refusal};
+use super::recover::recover;
+use super::trash::Trash;
+use crate::access::content::{Comparison, compare};
+use crate::catalog::{Exclusive, Lookup, ReadOnly};
+use crate::model::{
+    Action, ActionEntry, ActionId, ActionOutcome, ActionState, RunId, Timestamp, total,
+};
+use crate::platform::Links;
+use crate::pool::Shutdown;
+
+/// Entries that are deleted between two commits.
+const BATCH: u32 = 256;
+
+/// What came of emptying.
+#[derive(Debug, Default)]
+pub struct Emptied {
+    /// Names that were deleted for good.
+    pub files: u64,
+    /// Bytes that they occupied.
+    pub bytes: u64,
+    /// Names that stay in the trash, with the reason.
+    pub skipped: Vec<(PathBuf, String)>,
+    /// Whether it was stopped.
+    pub is_interrupted: bool,
+}
+
+/// Deletes from the trash what was moved there before a moment: by one run, or by
+/// all.
+pub fn empty_trash(
+    catalog: &mut Exclusive,
+    run: Option<RunId>,
+    before: Timestamp,
+    shutdown: &Shutdown,
+) -> Result<Emptied, ActError> {
+    recover(catalog)?;
+    let reader = catalog.reader()?;
+    let reach = Reach::of(&reader, &[])?;
+    let mut emptied = Emptied::default();
+    let runs = reader.runs()?.into_iter().rev();
+    for run in runs.filter(|known| run.is_none_or(|run| run == known.id)) {
+        let mut after = ActionId(0);
+        while !shutdown.is_stopped() {
+            let page = reader.actions(run.id, after, BATCH)?;
+            let Some(last) = page.last() else {
+                break;
+            };
+            after = last.id;
+            let is_due =
+                |entry: &ActionEntry| entry.progress == ActionState::Trashed && entry.at < before;
+            let due: Vec<ActionEntry> = page.into_iter().filter(is_due).collect();
+            if !due.is_empty() {
+                empty_batch(catalog, &reach, &due, &mut emptied)?;
+            }
+        }
+    }
+    emptied.is_interrupted = shutdown.is_stopped();
+    Ok(emptied)
+}
+
+fn empty_batch(
+    catalog: &mut Exclusive,
+    reach: &Reach,
+    due: &[ActionEntry],
+    emptied: &mut Emptied,
+) -> Result<(), ActError> {
+    let reader = catalog.reader()?;
+    let digests: Vec<_> = due.iter().map(|entry| entry.action.digest).collect();
+    let mut lookup = Lookup::build(reader.sibling()?, &[], &digests)?;
+    let ids: Vec<_> = due.iter().map(|entry| entry.id).collect();
+    catalog.intend_again(&ids, ActionState::Deleting)?;
+    let mut outcomes = Vec::new();
+    for entry in due {
+        let mut keepers = vec![entry.action.keeper.clone()];
+        keepers.extend(
+            lookup
+                .of_digest(&entry.action.digest)?
+                .into_iter()
+                .map(|known| known.path),
+        );
+        let (progress, reason) = match delete(reach, &reader, entry, &keepers)? {
+            Ok(()) => {
+                emptied.files += 1;
+                emptied.bytes = total([emptied.bytes, entry.action.occupied]);
+                (ActionState::Deleted, String::new())
+            }
+            Err(reason) => {
+                emptied
+                    .skipped
+                    .push((entry.action.path.clone(), reason.clone()));
+                (ActionState::Trashed, reason)
+            }
+        };
+        outcomes.push(ActionOutcome {
+            id: entry.id,
+            progress,
+            reason,
+            ctime_ns: None,
+        });
+    }
+    for trash in due
+        .iter()
+        .filter_map(|entry| Trash::open(&entry.action.trash).ok())
+    {
+        trash.dir.sync().map_err(ActError::Sync)?;
+        trash.delete_if_empty().unwrap_or_default();
+    }
+    Ok(catalog.settle_actions(&outcomes)?)
+}
+
+/// Deletes one entry, if one of the keepers proves to be equal.
+fn delete(
+    reach: &Reach,
+    catalog: &ReadOnly,
+    entry: &ActionEntry,
+    keepers: &[PathBuf],
+) -> Result<Result<(), Refusal>, ActError> {
+    let mut refused = "no equal copy is known".to_owned();
+    for keeper in keepers {
+        let Some(row) = catalog.current_file(keeper)? else {
+            continue;
+        };
+        if row.is_corrupted {
+            continue;
+        }
+        match delete_beside(reach, entry, keeper, &row.state) {
+            Ok(()) => return Ok(Ok(())),
+            Err(reason) => refused = reason,
+        }
+    }
+    Ok(Err(format!("stays in the trash: {refused}")))
+}
+
+fn delete_beside(
+    reach: &Reach,
+    entry: &ActionEntry,
+    keeper: &Path,
+    state: &crate::model::FileState,
+) -> Result<(), Refusal> {
+    let said = |error: std::io::Error| error.to_string();
+    let keeper = reach.open(keeper, state)?;
+    let held = Held::take(&keeper.file, Action::Delete)?;
+    let trash = Trash::open(&entry.action.trash).map_err(said)?;
+    let name = Trash::name(entry.id);
+    let file = trash.dir.open_file(&name, Links::Refuse).map_err(said)?;
+    if file.opened_as().id() == keeper.file.opened_as().id() {
+        return Err("the copy that stays is the same file".to_owned());
+    }
+    match compare(&file, &keeper.file, || held.holds()).map_err(said)? {
+        Comparison::Equal if held.holds() => {}
+        Comparison::Different => return Err("no copy is equal to it any more".to_owned()),
+        _ => return Err("the copy that stays is changing".to_owned()),
+    }
+    sync_keeper(&keeper)?;
+    trash.dir.delete_entry(&name).map_err(said)
+}

@@ -1,0 +1,133 @@
+//! Reaching the files of a plan: below the handles of their roots, never through
+//! a link, on filesystems where a device and an inode number are one file.
+
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::access::{OpenRoot, OpenRoots, open_online};
+use crate::catalog::{CatalogError, ReadOnly};
+use crate::model::FileState;
+use crate::platform::{Dir, FileId, Links, OpenFile, Stat, Volume, VolumeTable};
+
+/// Filesystems on which a device and an inode number are one file, and which
+/// tests act on. All others show files that may be reached in another way.
+const ACTED_ON: &[&str] = &["ext4", "xfs", "btrfs", "tmpfs"];
+
+/// Whether files on a filesystem of this type are acted on.
+pub(crate) fn is_acted_on(fstype: &str) -> bool {
+    ACTED_ON.contains(&fstype)
+}
+
+/// The roots that are online, and the folders that are never touched.
+pub(crate) struct Reach {
+    roots: OpenRoots,
+    protected: HashSet<FileId>,
+}
+
+/// A file, open, with the folder that holds its name.
+pub(crate) struct Found {
+    pub(crate) file: OpenFile,
+    pub(crate) folder: Dir,
+    pub(crate) name: OsString,
+}
+
+/// Why a file is not touched, in words for the journal.
+pub(crate) type Refusal = String;
+
+impl Reach {
+    /// The roots of a catalog; `protected` are paths.
+    pub(crate) fn of(catalog: &ReadOnly, protected: &[PathBuf]) -> Result<Self, CatalogError> {
+        let roots = open_online(catalog.roots()?, &VolumeTable::new(), |_, _| ());
+        let ids = protected
+            .iter()
+            .filter_map(|path| FileId::of_path(path).ok());
+        Ok(Self {
+            roots,
+            protected: ids.collect(),
+        })
+    }
+
+    /// The root of a path, and the path of the folder below it.
+    pub(crate) fn root_of<'p>(&self, path: &'p Path) -> Option<(&OpenRoot, &'p Path, &'p OsStr)> {
+        let root = self
+            .roots
+            .values()
+            .find(|root| path.starts_with(&root.path))?;
+        let below = path.parent()?.strip_prefix(&root.path).ok()?;
+        Some((root, below, path.file_name()?))
+    }
+
+    /// Opens the folder of a path.
+    pub(crate) fn folder_of(&self, path: &Path) -> Result<Dir, Refusal> {
+        let (root, below, _) = self.root_of(path).ok_or("its root is offline")?;
+        let folder = root.dir.open_beneath(below, Links::Refuse);
+        folder.map_err(|error| format!("its folder cannot be opened: {error}"))
+    }
+
+    /// Opens a file that must be in this state.
+    pub(crate) fn open(&self, path: &Path, state: &FileState) -> Result<Found, Refusal> {
+        let folder = self.folder_of(path)?;
+        let name = path.file_name().unwrap_or_default();
+        let file = folder
+            .open_file(name, Links::Refuse)
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::NotFound => "it does not exist any more".to_owned(),
+                _ => format!("it cannot be opened: {error}"),
+            })?;
+        let stat = file.stat_with_mount().map_err(|error| error.to_string())?;
+        if !state.is_of(&stat.meta, stat.dev) {
+            return Err("it changed since the scan".to_owned());
+        }
+        let inside = folder.stat().map_err(|error| error.to_string())?;
+        refuse_other_mounts(&stat, &inside)?;
+        let volume = Volume::of(&file, stat.dev).map_err(|error| error.to_string())?;
+        match is_acted_on(volume.fstype) {
+            true => Ok(Found {
+                file,
+                folder,
+                name: name.to_owned(),
+            }),
+            false => Err(format!(
+                "it is on {}, where files cannot be told apart for certain",
+                volume.fstype
+            )),
+        }
+    }
+
+    /// Refuses a folder that is protected, or inside a folder that is, whatever
+    /// their names are now.
+    pub(crate) fn refuse_protected(&self, folder: &Dir) -> Result<(), Refusal> {
+        if self.protected.is_empty() {
+            return Ok(());
+        }
+        let walk = || -> io::Result<bool> {
+            let mut at = folder.parent()?;
+            let mut id = folder.stat()?.id();
+            loop {
+                let above = at.stat()?.id();
+                if self.protected.contains(&id) {
+                    return Ok(true);
+                }
+                if above == id {
+                    return Ok(false);
+                }
+                (at, id) = (at.parent()?, above);
+            }
+        };
+        match walk() {
+            Ok(false) => Ok(()),
+            Ok(true) => Err("it is in a protected folder".to_owned()),
+            Err(error) => Err(format!("the folders above it cannot be checked: {error}")),
+        }
+    }
+}
+
+/// A file that is mounted over another one is reached in two ways.
+fn refuse_other_mounts(file: &Stat, folder: &Stat) -> Result<(), Refusal> {
+    match (file.dev, file.mount) == (folder.dev, folder.mount) {
+        true => Ok(()),
+        false => Err("it is mounted over its folder".to_owned()),
+    }
+}

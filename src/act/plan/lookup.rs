@@ -1,0 +1,149 @@
+//! What a plan must know of each copy beside its row in a group: whether it may
+//! go, whether it may stand for the others, and what the rules ask.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use super::choose::{Candidate, Spared};
+use super::guards::{guarded_by_content, guarded_by_name};
+use super::rules::Traits;
+use crate::act::files::is_acted_on;
+use crate::catalog::{CatalogError, ReadOnly};
+use crate::model::{CopyEntry, Group};
+
+/// Which copies take part.
+#[derive(Debug, Clone, Default)]
+pub struct Scope {
+    /// Only copies below these folders take part at all; everywhere when empty.
+    pub within: Vec<PathBuf>,
+    /// Only copies below these go; `within` when empty.
+    pub from: Vec<PathBuf>,
+    /// Only copies below these are compared with and kept; all when empty.
+    pub matching: Vec<PathBuf>,
+    /// Folders that are never touched.
+    pub protected: Vec<PathBuf>,
+    /// Whether trees whose files belong together are acted on too.
+    pub include_guarded: bool,
+}
+
+/// Looks copies up.
+pub(crate) struct Lookup<'c> {
+    catalog: &'c ReadOnly,
+    scope: &'c Scope,
+    /// Filesystem types by the identity of the volume.
+    fstypes: HashMap<String, String>,
+    guarded: HashMap<PathBuf, Option<&'static str>>,
+    /// Duplicates in each folder, where a rule asks.
+    folder_copies: HashMap<PathBuf, u64>,
+}
+
+impl<'c> Lookup<'c> {
+    pub(crate) fn new(catalog: &'c ReadOnly, scope: &'c Scope) -> Result<Self, CatalogError> {
+        let roots = catalog.roots()?.into_iter().map(|root| root.volume);
+        let tops = catalog.volume_tops()?.into_iter().map(|top| top.volume);
+        let volumes = roots.chain(tops);
+        Ok(Self {
+            catalog,
+            scope,
+            fstypes: volumes.map(|row| (row.identity, row.fstype)).collect(),
+            guarded: HashMap::new(),
+            folder_copies: HashMap::new(),
+        })
+    }
+
+    /// Counts the duplicates in the folders of a group.
+    pub(crate) fn count_folders(&mut self, group: &Group) {
+        for folder in group.copies.iter().filter_map(|copy| copy.path.parent()) {
+            *self.folder_copies.entry(folder.to_owned()).or_default() += 1;
+        }
+    }
+
+    /// A copy with all that decides about it; `None` for one that takes no part.
+    pub(crate) fn candidate(&mut self, copy: CopyEntry) -> Result<Option<Candidate>, CatalogError> {
+        let is_below = |folders: &[PathBuf]| {
+            let inside = |name: &PathBuf| folders.iter().any(|folder| name.starts_with(folder));
+            folders.is_empty() || copy.names().all(inside)
+        };
+        let Scope {
+            within,
+            from,
+            matching,
+            ..
+        } = self.scope;
+        let goes = is_below(within) && is_below(from);
+        let stays = is_below(within) && is_below(matching);
+        let Some(row) = self.catalog.current_file(&copy.path)? else {
+            return Ok(None);
+        };
+        if !(goes || stays) || row.is_corrupted {
+            return Ok(None);
+        }
+        let fstype = self.fstypes.get(&copy.volume).map_or("", String::as_str);
+        let is_one_file = is_acted_on(fstype) && copy.inode.is_some();
+        let names = copy.names().cloned().collect::<Vec<_>>();
+        let spared = if !goes || (!matching.is_empty() && stays) {
+            Some(Spared::Elsewhere)
+        } else if !is_one_file {
+            Some(Spared::Filesystem(fstype.to_owned()))
+        } else if row.nlink != names.len() as u64 {
+            Some(Spared::MoreNames)
+        } else if !copy.symlinks.is_empty() {
+            Some(Spared::LinkedTo)
+        } else {
+            self.spared_by_place(&names)?
+        };
+        let folder = copy.path.parent().unwrap_or(Path::new("/"));
+        Ok(Some(Candidate {
+            traits: Traits {
+                mtime_ns: copy.mtime_ns,
+                first_scan: row.first_scan.0,
+                folder_copies: self.folder_copies.get(folder).copied().unwrap_or(0),
+                names,
+            },
+            may_keep: stays && is_one_file,
+            spared,
+            copy,
+        }))
+    }
+
+    fn spared_by_place(&mut self, names: &[PathBuf]) -> Result<Option<Spared>, CatalogError> {
+        let is_protected = |name: &PathBuf| {
+            let mut protected = self.scope.protected.iter();
+            protected.any(|folder| name.starts_with(folder))
+        };
+        if names.iter().any(is_protected) {
+            return Ok(Some(Spared::Protected));
+        }
+        if self.scope.include_guarded {
+            return Ok(None);
+        }
+        for name in names {
+            if let Some(tree) =
+                guarded_by_name(name).map_or_else(|| self.guard(name), |tree| Ok(Some(tree)))?
+            {
+                return Ok(Some(Spared::Guarded(tree)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The tree that a file is in, known by what else is in the folders above it.
+    fn guard(&mut self, path: &Path) -> Result<Option<&'static str>, CatalogError> {
+        let Some(folder) = path.parent() else {
+            return Ok(None);
+        };
+        if let Some(known) = self.guarded.get(folder) {
+            return Ok(*known);
+        }
+        let tree = match guarded_by_content(|name| self.exists(&folder.join(name)))? {
+            None => self.guard(folder)?,
+            tree => tree,
+        };
+        self.guarded.insert(folder.to_owned(), tree);
+        Ok(tree)
+    }
+
+    fn exists(&self, path: &Path) -> Result<bool, CatalogError> {
+        Ok(self.catalog.folder_at(path)?.is_some() || self.catalog.current_file(path)?.is_some())
+    }
+}

@@ -1,0 +1,150 @@
+//! Making a plan: every group that the filter wants, as it is on the disk now,
+//! with what happens to each of its copies.
+
+mod choose;
+mod guards;
+mod lookup;
+mod rules;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+pub use choose::{Limits, Spared};
+pub use lookup::Scope;
+pub use rules::{DEFAULT_RULES, KeepRule, RULES};
+
+use choose::{Candidate, Chosen, choose};
+use lookup::Lookup;
+
+use crate::access::Checker;
+use crate::catalog::{CatalogError, Exclusive, GroupFilter, GroupList};
+use crate::model::{Action, Group, PlanId, PlanTotals, PlannedCopy, PlannedGroup, Role};
+
+/// Groups that a summary names.
+const LARGEST: usize = 10;
+
+/// What a plan is made of.
+pub struct PlanRequest {
+    /// What happens to the copies that go.
+    pub action: Action,
+    /// Which copies stay; the first difference decides.
+    pub rules: Vec<KeepRule>,
+    /// How many stay.
+    pub limits: Limits,
+    /// Which copies take part.
+    pub scope: Scope,
+    /// Makes the filter of the groups; called again for a second pass.
+    pub filter: Box<dyn Fn() -> GroupFilter>,
+    /// Ends the plan once it reclaims so many bytes.
+    pub max_bytes: Option<u64>,
+    /// How the plan was asked for, as JSON.
+    pub options: String,
+}
+
+/// A plan that was made.
+#[derive(Debug, Default)]
+pub struct PlanMade {
+    /// Its number; `None` where nothing is to be done, and no plan is stored.
+    pub id: Option<PlanId>,
+    /// Its sums.
+    pub totals: PlanTotals,
+    /// Copies that stay for another reason than being kept: how many, and their
+    /// bytes.
+    pub spared: BTreeMap<Spared, (u64, u64)>,
+    /// Copies that are offline, or changed since the scan.
+    pub outdated: u64,
+    /// The first path and the bytes of the groups that reclaim most.
+    pub largest: Vec<(PathBuf, u64)>,
+}
+
+/// Makes a plan and stores it.
+pub fn make_plan(catalog: &mut Exclusive, request: &PlanRequest) -> Result<PlanMade, CatalogError> {
+    let reader = catalog.reader()?;
+    let checker = Checker::of(&reader)?;
+    let mut lookup = Lookup::new(&reader, &request.scope)?;
+    if request.rules.iter().any(KeepRule::wants_folders) {
+        let mut groups = GroupList::build(reader.sibling()?, (request.filter)())?;
+        while let Some(group) = groups.next_group()? {
+            lookup.count_folders(&group);
+        }
+    }
+    let mut groups = GroupList::build(reader.sibling()?, (request.filter)())?;
+    let mut made = PlanMade::default();
+    let mut writer = catalog.begin_plan(request.action, &request.options)?;
+    while let Some(group) = groups.next_group()? {
+        if request
+            .max_bytes
+            .is_some_and(|most| made.totals.bytes >= most)
+        {
+            break;
+        }
+        let copies = group.copies.len();
+        let group = checker.current(group);
+        made.outdated += (copies - group.copies.len()) as u64;
+        if let Some(planned) = plan_group(group, request, &mut lookup, &mut made)? {
+            made.note(&planned);
+            writer.add(&planned)?;
+        }
+    }
+    if made.totals.groups > 0 {
+        made.id = Some(writer.finish()?);
+    }
+    Ok(made)
+}
+
+/// What happens to the copies of one group; `None` if nothing does.
+fn plan_group(
+    group: Group,
+    request: &PlanRequest,
+    lookup: &mut Lookup<'_>,
+    made: &mut PlanMade,
+) -> Result<Option<PlannedGroup>, CatalogError> {
+    let (digest, size) = (group.digest, group.size);
+    let mut candidates: Vec<Candidate> = Vec::with_capacity(group.copies.len());
+    for copy in group.copies {
+        candidates.extend(lookup.candidate(copy)?);
+    }
+    if candidates.len() < 2 {
+        return Ok(None);
+    }
+    let chosen = choose(candidates, &request.rules, &request.limits);
+    for one in &chosen {
+        made.spare(one);
+    }
+    let mut copies: Vec<PlannedCopy> = chosen
+        .into_iter()
+        .filter_map(|one| one.role.map(|role| (role, one.copy)))
+        .map(|(role, copy)| PlannedCopy { role, copy })
+        .collect();
+    copies.sort_by_key(|planned| planned.role);
+    let acts = copies.iter().any(|planned| planned.role == Role::Act);
+    Ok(acts.then_some(PlannedGroup {
+        number: 0,
+        digest,
+        size,
+        copies,
+    }))
+}
+
+impl PlanMade {
+    fn spare(&mut self, one: &Chosen) {
+        let Some(reason) = &one.spared else {
+            return;
+        };
+        if !matches!(reason, Spared::Kept | Spared::Elsewhere) {
+            let (copies, bytes) = self.spared.entry(reason.clone()).or_default();
+            *copies += 1;
+            *bytes = bytes.saturating_add(one.copy.occupied);
+        }
+    }
+
+    fn note(&mut self, planned: &PlannedGroup) {
+        let totals = planned.totals();
+        self.totals.add(totals);
+        if self.largest.len() < LARGEST {
+            let first = planned.with_role(Role::Act).next();
+            self.largest
+                .extend(first.map(|one| (one.copy.path.clone(), totals.bytes)));
+        }
+    }
+}

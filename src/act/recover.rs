@@ -1,0 +1,100 @@
+//! After a crash: of each entry that the journal leaves open, the disk tells what
+//! happened. Repeating it changes nothing.
+
+use std::io;
+
+use super::ActError;
+use super::trash::Trash;
+use crate::catalog::Exclusive;
+use crate::model::{Action, ActionEntry, ActionOutcome, ActionState};
+use crate::platform::{Links, Stat};
+
+/// Settles all entries that a crash left open; says how many.
+pub fn recover(catalog: &mut Exclusive) -> Result<u64, ActError> {
+    let open = catalog.open_actions()?;
+    let outcomes: Vec<ActionOutcome> = open.iter().map(settle_entry).collect();
+    if !outcomes.is_empty() {
+        catalog.settle_actions(&outcomes)?;
+    }
+    Ok(outcomes.len() as u64)
+}
+
+/// What became of an open entry.
+pub(crate) fn settle_entry(entry: &ActionEntry) -> ActionOutcome {
+    let in_trash = look_in_trash(entry);
+    let (progress, reason, ctime_ns) = match (entry.progress, in_trash) {
+        (ActionState::Moving, Ok(Some(stat))) => moved(entry, &stat),
+        (ActionState::Moving, Ok(None)) => match (entry.kind, exists(entry)) {
+            (_, true) => (ActionState::Skipped, "not reached: stopped", None),
+            // Only a file that was proved to have an equal copy is ever deleted.
+            (Action::Delete, false) => (ActionState::Deleted, "", None),
+            (Action::Trash, false) => {
+                let gone =
+                    "it is neither under its name nor in the trash: deleted by another program";
+                (ActionState::Skipped, gone, None)
+            }
+        },
+        // The next scan finds it, and reads it: it may have changed in the trash.
+        (ActionState::Restoring, Ok(None)) => (ActionState::Restored, "", None),
+        (ActionState::Deleting, Ok(None)) => (ActionState::Deleted, "", None),
+        (_, Ok(Some(stat))) => (ActionState::Trashed, "", Some(stat.meta.ctime_ns)),
+        // Its disk may be offline: the entry stays open.
+        (open, Err(_)) => (open, "its trash folder cannot be looked at", None),
+        (settled, Ok(None)) => (settled, "", None),
+    };
+    ActionOutcome {
+        id: entry.id,
+        progress,
+        reason: reason.to_owned(),
+        ctime_ns,
+    }
+}
+
+/// A file that was moved just before the crash: if it is the one that was
+/// compared, it is in the trash; another one goes back.
+fn moved(entry: &ActionEntry, stat: &Stat) -> (ActionState, &'static str, Option<i64>) {
+    let state = &entry.action.state;
+    let is_the_one = stat.meta.size == state.size
+        && stat.meta.mtime_ns == state.mtime_ns
+        && state.ino.is_none_or(|ino| ino == stat.meta.ino);
+    if is_the_one {
+        return (ActionState::Trashed, "", Some(stat.meta.ctime_ns));
+    }
+    match put_back(entry) {
+        Ok(()) => (
+            ActionState::Skipped,
+            "another file was put in its place",
+            None,
+        ),
+        Err(_) => (
+            ActionState::Trashed,
+            "it is another file, and its place is taken",
+            Some(stat.meta.ctime_ns),
+        ),
+    }
+}
+
+fn look_in_trash(entry: &ActionEntry) -> io::Result<Option<Stat>> {
+    let trash = Trash::open(&entry.action.trash)?;
+    match trash.dir.stat_entry(&Trash::name(entry.id), Links::Refuse) {
+        Ok(stat) => Ok(Some(stat)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn exists(entry: &ActionEntry) -> bool {
+    std::fs::symlink_metadata(&entry.action.path).is_ok()
+}
+
+fn put_back(entry: &ActionEntry) -> io::Result<()> {
+    let trash = Trash::open(&entry.action.trash)?;
+    let below = entry.action.path.strip_prefix(trash.top_path());
+    let below = below.map_err(|_| io::ErrorKind::InvalidInput)?;
+    let (folder, name) = below
+        .parent()
+        .zip(below.file_name())
+        .ok_or(io::ErrorKind::InvalidInput)?;
+    let folder = trash.top()?.open_beneath(folder, Links::Refuse)?;
+    trash.dir.move_entry(&Trash::name(entry.id), &folder, name)
+}

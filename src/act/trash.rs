@@ -1,0 +1,280 @@
+//! Trash folders: on the filesystem of the files, in the topmost folder that the
+//! user owns, private, and with a list of what is in them, so that undoing needs
+//! no catalog.
+
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use serde::{Deserialize, Serialize};
+
+use super::files::{Reach, Refusal};
+use crate::model::{ActionId, FileState, RunId, is_trash, trash_name};
+use crate::platform::{Dir, Links, Ownership, effective_user};
+
+/// The list in each trash folder.
+const MANIFEST: &str = "manifest.jsonl";
+
+/// An open trash folder of one run.
+#[derive(Debug)]
+pub(crate) struct Trash {
+    pub(crate) dir: Dir,
+    pub(crate) path: PathBuf,
+}
+
+impl Trash {
+    /// The name of an entry in it.
+    pub(crate) fn name(action: ActionId) -> OsString {
+        action.to_string().into()
+    }
+
+    /// Opens a trash folder that exists; one that another user could have made is
+    /// refused.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let wrong = || io::Error::new(io::ErrorKind::InvalidInput, "not a trash folder");
+        let run = path.file_name().ok_or_else(wrong)?;
+        let above = path.parent().ok_or_else(wrong)?;
+        let own = above
+            .file_name()
+            .filter(|name| is_trash(name))
+            .ok_or_else(wrong)?;
+        let top = Dir::open_root(above.parent().ok_or_else(wrong)?)?;
+        let mut dir = top;
+        for name in [own, run] {
+            dir = dir.open_folder(name)?;
+            refuse_foreign(&dir)?;
+        }
+        Ok(Self {
+            dir,
+            path: path.to_owned(),
+        })
+    }
+
+    /// The folder that holds it: everything in it comes from below that one.
+    pub(crate) fn top(&self) -> io::Result<Dir> {
+        self.dir.parent()?.parent()
+    }
+
+    /// The path of that folder.
+    pub(crate) fn top_path(&self) -> &Path {
+        self.path.ancestors().nth(2).unwrap_or(Path::new("/"))
+    }
+
+    /// Adds lines to its list and waits until they are on the disk.
+    pub(crate) fn note(&self, lines: &[Line]) -> io::Result<()> {
+        let mut text = Vec::new();
+        for line in lines {
+            serde_json::to_writer(&mut text, line)?;
+            text.push(b'\n');
+        }
+        let mut file: File = self.dir.append_to(OsStr::new(MANIFEST))?;
+        file.write_all(&text)?;
+        file.sync_data()
+    }
+
+    /// Its list. A line that a crash cut off is skipped.
+    pub(crate) fn lines(&self) -> io::Result<Vec<Line>> {
+        let file = self.dir.open_to_read(OsStr::new(MANIFEST))?;
+        let mut lines = Vec::new();
+        for line in BufReader::new(file).split(b'\n') {
+            lines.extend(serde_json::from_slice::<Line>(&line?).ok());
+        }
+        Ok(lines)
+    }
+
+    /// Deletes the folder if nothing is left in it but the list, and the folder
+    /// above if it has no other run.
+    pub(crate) fn delete_if_empty(&self) -> io::Result<()> {
+        let mut names = std::fs::read_dir(&self.path)?;
+        if !names.all(|entry| entry.is_ok_and(|entry| entry.file_name() == MANIFEST)) {
+            return Ok(());
+        }
+        self.dir.delete_entry(OsStr::new(MANIFEST))?;
+        let above = self.dir.parent()?;
+        above.delete_folder(self.path.file_name().unwrap_or_default())?;
+        let own = self.path.parent().and_then(Path::file_name);
+        let deleted = above.parent()?.delete_folder(own.unwrap_or_default());
+        deleted.or_else(|error| match error.kind() {
+            io::ErrorKind::DirectoryNotEmpty => Ok(()),
+            _ => Err(error),
+        })
+    }
+}
+
+/// One line of the list in a trash folder. Paths are below the folder that holds
+/// the trash, so that they hold wherever the disk is mounted.
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Line {
+    /// A file that is, or was about to be, moved here under this name.
+    File {
+        id: i64,
+        place: Place,
+        size: u64,
+        mtime_ns: i64,
+    },
+    /// A folder that a file was in.
+    Folder {
+        place: Place,
+        uid: u32,
+        gid: u32,
+        mode: u32,
+    },
+}
+
+/// A path: exactly in Base64, and for people.
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
+pub(crate) struct Place {
+    path: String,
+    path_b64: String,
+}
+
+impl Place {
+    fn of(below: &Path) -> Self {
+        Self {
+            path: below.to_string_lossy().into_owned(),
+            path_b64: BASE64_STANDARD.encode(below.as_os_str().as_bytes()),
+        }
+    }
+
+    /// The path; `None` for one that leads elsewhere.
+    pub(crate) fn below(&self) -> Option<PathBuf> {
+        let bytes = BASE64_STANDARD.decode(&self.path_b64).ok()?;
+        let path = PathBuf::from(OsString::from_vec(bytes));
+        let is_plain = |part| matches!(part, Component::Normal(_));
+        path.components().all(is_plain).then_some(path)
+    }
+}
+
+impl Line {
+    pub(crate) fn file(id: ActionId, below: &Path, state: &FileState) -> Self {
+        Self::File {
+            id: id.0,
+            place: Place::of(below),
+            size: state.size,
+            mtime_ns: state.mtime_ns,
+        }
+    }
+
+    pub(crate) fn folder(below: &Path, owner: Ownership) -> Self {
+        Self::Folder {
+            place: Place::of(below),
+            uid: owner.uid,
+            gid: owner.gid,
+            mode: owner.mode,
+        }
+    }
+}
+
+/// The trash folders of one run, found or made when a file first needs one.
+pub(crate) struct TrashFolders<'r> {
+    reach: &'r Reach,
+    run: RunId,
+    /// By the folder of the file.
+    found: HashMap<PathBuf, Result<Arc<Trash>, Refusal>>,
+    made: HashMap<PathBuf, Arc<Trash>>,
+}
+
+impl<'r> TrashFolders<'r> {
+    pub(crate) fn new(reach: &'r Reach, run: RunId) -> Self {
+        Self {
+            reach,
+            run,
+            found: HashMap::new(),
+            made: HashMap::new(),
+        }
+    }
+
+    /// The trash folder for a file.
+    pub(crate) fn of(&mut self, path: &Path) -> Result<Arc<Trash>, Refusal> {
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        if let Some(known) = self.found.get(folder) {
+            return known.clone();
+        }
+        let place = self.find(path);
+        self.found.insert(folder.to_owned(), place.clone());
+        place
+    }
+
+    fn find(&mut self, path: &Path) -> Result<Arc<Trash>, Refusal> {
+        let folder = self.reach.folder_of(path)?;
+        let wanted = folder.stat().map_err(|error| error.to_string())?;
+        let (root, below, _) = self.reach.root_of(path).ok_or("its root is offline")?;
+        let mut at = root.path.clone();
+        let mut dir = Dir::open_root(&at).map_err(|error| error.to_string())?;
+        let mut refused = None;
+        let mut names = below.iter();
+        loop {
+            let stat = dir.stat().map_err(|error| error.to_string())?;
+            if (stat.dev, stat.mount) == (wanted.dev, wanted.mount) {
+                match self.made_in(&at, &dir) {
+                    Ok(trash) => return Ok(trash),
+                    Err(error) => refused = Some(error),
+                }
+            }
+            let Some(name) = names.next() else {
+                return Err(match refused {
+                    Some(error) => format!("no trash folder can be made for it: {error}"),
+                    None => "no trash folder can be made on its filesystem".to_owned(),
+                });
+            };
+            at.push(name);
+            dir = dir
+                .open_beneath([name], Links::Refuse)
+                .map_err(|error| error.to_string())?;
+        }
+    }
+
+    /// The trash folder in this folder, which must be the user's own.
+    fn made_in(&mut self, path: &Path, dir: &Dir) -> io::Result<Arc<Trash>> {
+        if let Some(known) = self.made.get(path) {
+            return Ok(Arc::clone(known));
+        }
+        let user = effective_user();
+        if user != 0 && dir.ownership()?.uid != user {
+            return Err(io::Error::new(
+                io::ErrorKind::PermissionDenied,
+                "the folder belongs to another user",
+            ));
+        }
+        let own = trash_name(user);
+        let top = open_or_make(dir, OsStr::new(&own))?;
+        let run = self.run.to_string();
+        let inner = open_or_make(&top, OsStr::new(&run))?;
+        top.sync()?;
+        dir.sync()?;
+        let trash = Arc::new(Trash {
+            dir: inner,
+            path: path.join(own).join(run),
+        });
+        self.made.insert(path.to_owned(), Arc::clone(&trash));
+        Ok(trash)
+    }
+}
+
+fn open_or_make(dir: &Dir, name: &OsStr) -> io::Result<Dir> {
+    let opened = match dir.make_folder(name, 0o700) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => dir.open_folder(name)?,
+        made => made?,
+    };
+    refuse_foreign(&opened)?;
+    Ok(opened)
+}
+
+/// A trash folder that others may read or change was not made by this program.
+fn refuse_foreign(dir: &Dir) -> io::Result<()> {
+    let owner = dir.ownership()?;
+    match owner.uid == effective_user() && owner.mode & 0o077 == 0 {
+        true => Ok(()),
+        false => Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            "the trash folder is not private to this user",
+        )),
+    }
+}

@@ -1,0 +1,141 @@
+//! `dupescan apply`: carries out a plan.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::plans::{plan_id, plan_of};
+use crate::act::{Applied, ApplyRequest, apply};
+use crate::cli::args::ApplyArgs;
+use crate::cli::session::{Context, signals};
+use crate::cli::terminal::{Exit, exit, output};
+use crate::model::{Action, PlanHeader};
+use crate::pool::Shutdown;
+use crate::report::text::{counted, human_size};
+
+pub(crate) fn run(context: &Context, args: &ApplyArgs) -> anyhow::Result<Exit> {
+    let plan = plan_of(context, plan_id(args.plan))?;
+    let is_final = plan.action == Action::Delete;
+    if is_final && args.yes && !args.no_undo && !args.dry_run {
+        return Err(exit::usage(format_args!(
+            "plan {} deletes for good: with --yes, add --no-undo",
+            plan.id
+        )));
+    }
+    if !args.yes && !args.dry_run && !confirm(&plan)? {
+        output::print("nothing was done\n")?;
+        return Ok(Exit::Done);
+    }
+    let mut catalog = context.exclusive("apply")?;
+    let shutdown = Shutdown::token();
+    signals::watch(&shutdown, &context.progress.bars)?;
+    let request = ApplyRequest {
+        threads: context.config.limits.workers,
+        max_files: args.max_files,
+        max_bytes: args.max_bytes,
+        is_rehearsal: args.dry_run,
+        protected: Vec::new(),
+        plan,
+    };
+    let bar = bar(context, request.plan.totals.files);
+    let applied = apply(&mut catalog, &request, &shutdown, &mut |applied| {
+        let skipped: u64 = applied.skipped.values().sum();
+        bar.set_position(applied.files + applied.done_before + skipped);
+    });
+    bar.finish_and_clear();
+    summarise(context, &request, &applied?)
+}
+
+/// A bar on terminals, nothing elsewhere.
+pub(crate) fn bar(context: &Context, files: u64) -> ProgressBar {
+    let style = ProgressStyle::with_template("{pos} of {len} files  {wide_bar}  {eta} left");
+    let bar = context.progress.bars.add(ProgressBar::new(files));
+    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+/// Asks on the terminal. What cannot be undone is confirmed with the number of
+/// files.
+fn confirm(plan: &PlanHeader) -> anyhow::Result<bool> {
+    let files = counted(plan.totals.files, "file", "files");
+    let bytes = human_size(plan.totals.bytes);
+    match plan.action {
+        Action::Trash => ask(
+            &format!("Move {files} ({bytes}) to the trash? They can be brought back. [y/N] "),
+            &["y", "yes"],
+        ),
+        Action::Delete => ask(
+            &format!("Delete {files} ({bytes}) for good? Type the number of files: "),
+            &[&plan.totals.files.to_string()],
+        ),
+    }
+}
+
+/// Whether the answer on the terminal is one of these.
+pub(crate) fn ask(question: &str, expected: &[&str]) -> anyhow::Result<bool> {
+    if !io::stdin().is_terminal() {
+        return Err(exit::usage("no terminal to ask on: expected --yes"));
+    }
+    let mut out = output::stdout();
+    write!(out, "{question}")?;
+    out.flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(expected.contains(&answer.trim().to_lowercase().as_str()))
+}
+
+fn summarise(context: &Context, request: &ApplyRequest, applied: &Applied) -> anyhow::Result<Exit> {
+    let mut out = output::stdout();
+    let files = counted(applied.files, "file", "files");
+    let bytes = human_size(applied.bytes);
+    let done = match (request.is_rehearsal, request.plan.action) {
+        (true, Action::Trash) => "would be moved to the trash",
+        (true, Action::Delete) => "would be deleted",
+        (false, Action::Trash) => "moved to the trash",
+        (false, Action::Delete) => "deleted",
+    };
+    writeln!(out, "{files} {done}, {bytes}")?;
+    if applied.done_before > 0 {
+        let before = counted(applied.done_before, "file", "files");
+        writeln!(out, "  {before} dealt with by an earlier run")?;
+    }
+    for (reason, names) in &applied.skipped {
+        writeln!(
+            out,
+            "  {} skipped: {reason}",
+            counted(*names, "file", "files")
+        )?;
+    }
+    let plan = request.plan.id;
+    if let Some(run) = applied.run.filter(|_| applied.files > 0) {
+        if request.plan.action == Action::Trash {
+            writeln!(
+                out,
+                "\nUndo:        {}",
+                context.command(&format!("undo {run}"))
+            )?;
+            writeln!(
+                out,
+                "Free space:  {}",
+                context.command(&format!("empty-trash {run}"))
+            )?;
+        }
+        writeln!(
+            out,
+            "What and why: {}",
+            context.command(&format!("journal {run}"))
+        )?;
+    }
+    if applied.is_interrupted {
+        writeln!(
+            out,
+            "Stopped. Resume with: {}",
+            context.command(&format!("apply {plan}"))
+        )?;
+    }
+    out.flush()?;
+    Ok(match (applied.is_interrupted, applied.skipped.is_empty()) {
+        (true, _) => Exit::Interrupted,
+        (false, true) => Exit::Done,
+        (false, false) => Exit::Problems,
+    })
+}

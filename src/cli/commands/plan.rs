@@ -1,0 +1,230 @@
+//! `dupescan plan`: decides which copies go, and saves that as a plan.
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::act::{DEFAULT_RULES, KeepRule, Limits, PlanMade, PlanRequest, Scope, make_plan};
+use crate::answers::{path_named, place_ever};
+use crate::catalog::{GroupFilter, ReadOnly};
+use crate::cli::args::{PlanArgs, excluded};
+use crate::cli::session::Context;
+use crate::cli::terminal::{Exit, exit, output};
+use crate::model::{Action, escape};
+use crate::report::text::{counted, human_size, shorten_middle};
+
+pub(crate) fn run(context: &Context, args: &PlanArgs) -> anyhow::Result<Exit> {
+    if let Some(typed) = &args.priority {
+        return Err(exit::usage(translation(typed)));
+    }
+    args.filter.check()?;
+    let mut catalog = context.exclusive("plan")?;
+    let reader = catalog.reader()?;
+    let request = request(&reader, args)?;
+    drop(reader);
+    let made = make_plan(&mut catalog, &request)?;
+    summarise(context, args, &made)?;
+    Ok(Exit::Done)
+}
+
+fn request(catalog: &ReadOnly, args: &PlanArgs) -> anyhow::Result<PlanRequest> {
+    let places = |typed: &[PathBuf]| -> anyhow::Result<Vec<PathBuf>> {
+        let places = typed.iter().map(|path| place_ever(catalog, path));
+        Ok(places.collect::<Result<_, _>>()?)
+    };
+    let within = places(&args.paths)?;
+    let (from, matching) = (places(&args.from)?, places(&args.matching)?);
+    refuse_overlap(&from, &matching)?;
+    let mut protected = catalog.protected()?;
+    for typed in &args.protect {
+        protected.push(path_named(&catalog.roots()?, typed)?);
+    }
+    let isolate = if args.isolate {
+        within.clone()
+    } else {
+        Vec::new()
+    };
+    let below = match matching.is_empty() {
+        true => within.clone(),
+        false => from.clone(),
+    };
+    let globs = excluded(&args.filter.exclude)?;
+    let files = || {
+        let filter = args.filter.filter(&globs);
+        (
+            filter.min_size,
+            filter.max_size,
+            filter.extensions,
+            filter.exclude,
+        )
+    };
+    // Checked here once; each pass over the groups makes its own.
+    let (min_size, max_size, extensions, _) = files();
+    Ok(PlanRequest {
+        action: args.action,
+        rules: rules(catalog, &args.keep)?,
+        limits: Limits {
+            copies: args.copies,
+            per_volume: args.per_volume,
+            isolate,
+            skip_ties: args.on_tie,
+        },
+        scope: Scope {
+            within,
+            from,
+            matching,
+            protected,
+            include_guarded: args.include_guarded,
+        },
+        filter: Box::new(move || GroupFilter {
+            min_size,
+            max_size,
+            extensions: extensions.clone(),
+            below: below.clone(),
+            exclude: (!globs.is_empty()).then(|| {
+                let globs = globs.clone();
+                Box::new(move |path: &Path| globs.matches_file(path)) as _
+            }),
+            ..GroupFilter::default()
+        }),
+        max_bytes: args.max_bytes,
+        options: options(args).to_string(),
+    })
+}
+
+/// The copies that go must not be those that are kept.
+fn refuse_overlap(from: &[PathBuf], matching: &[PathBuf]) -> anyhow::Result<()> {
+    for from in from {
+        let overlaps = |other: &&PathBuf| from.starts_with(other) || other.starts_with(from);
+        if let Some(other) = matching.iter().find(overlaps) {
+            return Err(exit::usage(format_args!(
+                "--from {} and --match {} overlap: expected two separate folders",
+                from.display(),
+                other.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn rules(catalog: &ReadOnly, typed: &[std::ffi::OsString]) -> anyhow::Result<Vec<KeepRule>> {
+    let defaults = DEFAULT_RULES.map(OsStr::new);
+    let typed: Vec<&OsStr> = match typed.is_empty() {
+        true => defaults.to_vec(),
+        false => typed.iter().map(AsRef::as_ref).collect(),
+    };
+    let place =
+        |path: &Path| place_ever(catalog, &at_home(path)).map_err(|error| error.to_string());
+    let rules = typed.into_iter().map(|text| KeepRule::parse(text, place));
+    rules.collect::<Result<_, _>>().map_err(exit::usage)
+}
+
+/// A shell does not expand `~` after a colon.
+fn at_home(path: &Path) -> PathBuf {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    match (path.strip_prefix("~"), home) {
+        (Ok(below), Some(home)) => home.join(below),
+        _ => path.to_owned(),
+    }
+}
+
+/// How the plan was asked for, as it is stored with it.
+fn options(args: &PlanArgs) -> serde_json::Value {
+    let text = |paths: &[PathBuf]| -> Vec<String> { paths.iter().map(escape).collect() };
+    json!({
+        "paths": text(&args.paths),
+        "keep": args.keep.iter().map(|rule| rule.to_string_lossy()).collect::<Vec<_>>(),
+        "from": text(&args.from),
+        "match": text(&args.matching),
+        "copies": args.copies,
+        "per_volume": args.per_volume,
+        "isolate": args.isolate,
+        "skip_ties": args.on_tie,
+        "max_bytes": args.max_bytes,
+        "protect": text(&args.protect),
+        "include_guarded": args.include_guarded,
+        "min_size": args.filter.min_size,
+        "max_size": args.filter.max_size,
+        "ext": args.filter.ext,
+        "exclude": args.filter.exclude,
+    })
+}
+
+fn summarise(context: &Context, args: &PlanArgs, made: &PlanMade) -> anyhow::Result<()> {
+    let mut out = output::stdout();
+    match made.id {
+        None => writeln!(out, "Nothing to plan: no copy can go.")?,
+        Some(id) => {
+            let fate = match args.action {
+                Action::Trash => "to be moved to the trash",
+                Action::Delete => "to be deleted",
+            };
+            let files = counted(made.totals.files, "file", "files");
+            let groups = counted(made.totals.groups, "group", "groups");
+            let bytes = human_size(made.totals.bytes);
+            writeln!(out, "Plan {id}: {files} in {groups} {fate}, {bytes}")?;
+            if args.keep.is_empty() {
+                writeln!(
+                    out,
+                    "  kept: the shallowest path, then the oldest file (--keep)"
+                )?;
+            }
+        }
+    }
+    for (reason, (copies, bytes)) in &made.spared {
+        let copies = counted(*copies, "copy", "copies");
+        let words = reason.words();
+        writeln!(
+            out,
+            "  not in it: {copies}, {}: {words}",
+            human_size(*bytes)
+        )?;
+    }
+    if made.outdated > 0 {
+        let copies = counted(made.outdated, "copy", "copies");
+        writeln!(
+            out,
+            "  not in it: {copies}: offline, or changed since the scan"
+        )?;
+    }
+    if let Some(id) = made.id {
+        if made.largest.len() > 1 {
+            writeln!(out, "\nLargest:")?;
+            let width = context
+                .width()
+                .map_or(usize::MAX, |width| usize::from(width) - 13);
+            for (path, bytes) in &made.largest {
+                let path = shorten_middle(&escape(path), width);
+                writeln!(out, "{:>11}  {path}", human_size(*bytes))?;
+            }
+        }
+        writeln!(
+            out,
+            "\nShow it:  {}",
+            context.command(&format!("plans {id}"))
+        )?;
+        writeln!(
+            out,
+            "Try it:   {}",
+            context.command(&format!("apply {id} --dry-run"))
+        )?;
+        writeln!(out, "Apply it: {}", context.command(&format!("apply {id}")))?;
+    }
+    Ok(out.flush()?)
+}
+
+/// What `--priority`, which names what is removed, is here.
+fn translation(typed: &str) -> String {
+    let rule = match typed {
+        "newest" | "most-recently-modified" => "oldest",
+        "oldest" | "least-recently-modified" => "newest",
+        "top" => "first-seen",
+        "most-nested" => "shallowest",
+        _ => "RULE",
+    };
+    format!(
+        "--priority {typed} names what is removed; dupescan names what is kept: use --keep {rule}"
+    )
+}

@@ -1,0 +1,86 @@
+//! `dupescan undo`: brings files back from the trash.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use crate::act::{Undone, undo, undo_trash};
+use crate::answers::resolve;
+use crate::cli::args::UndoArgs;
+use crate::cli::session::{Context, signals};
+use crate::cli::terminal::{Exit, exit, output};
+use crate::model::{RunId, escape};
+use crate::pool::Shutdown;
+use crate::report::text::counted;
+
+/// Paths that a message names.
+const NAMED: usize = 10;
+
+pub(crate) fn run(context: &Context, args: &UndoArgs) -> anyhow::Result<Exit> {
+    if let Some(trash) = &args.trash {
+        return summarise(context, &undo_trash(&resolve(trash)?)?);
+    }
+    let run = run_of(context, args.run)?;
+    let paths: Vec<PathBuf> = args
+        .paths
+        .iter()
+        .map(|path| resolve(path))
+        .collect::<Result<_, _>>()?;
+    let mut catalog = context.exclusive("undo")?;
+    let shutdown = Shutdown::token();
+    signals::watch(&shutdown, &context.progress.bars)?;
+    let undone = undo(&mut catalog, run, &paths, &shutdown)?;
+    summarise(context, &undone)
+}
+
+/// The run of a typed number, or the last one.
+pub(crate) fn run_of(context: &Context, typed: Option<u64>) -> anyhow::Result<RunId> {
+    let runs = context.catalog()?.runs()?;
+    let wanted = typed.map(|number| RunId(i64::try_from(number).unwrap_or(i64::MAX)));
+    let found = runs
+        .iter()
+        .find(|run| wanted.is_none_or(|wanted| wanted == run.id));
+    found.map(|run| run.id).ok_or_else(|| match typed {
+        Some(number) => {
+            let journal = context.command("journal");
+            exit::usage(format_args!(
+                "there is no run {number} (`{journal}` lists them)"
+            ))
+        }
+        None => exit::usage("no plan was applied yet"),
+    })
+}
+
+fn summarise(context: &Context, undone: &Undone) -> anyhow::Result<Exit> {
+    let mut out = output::stdout();
+    writeln!(
+        out,
+        "{} brought back",
+        counted(undone.files, "file", "files")
+    )?;
+    list_skipped(&mut out, &undone.skipped, "not brought back")?;
+    if undone.is_interrupted {
+        writeln!(out, "Stopped. Resume with: {}", context.command("undo"))?;
+    }
+    out.flush()?;
+    Ok(match (undone.is_interrupted, undone.skipped.is_empty()) {
+        (true, _) => Exit::Interrupted,
+        (false, true) => Exit::Done,
+        (false, false) => Exit::Problems,
+    })
+}
+
+/// Names the first paths that something was not done with, and why.
+pub(crate) fn list_skipped(
+    out: &mut impl Write,
+    skipped: &[(PathBuf, String)],
+    what: &str,
+) -> anyhow::Result<()> {
+    for (path, reason) in skipped.iter().take(NAMED) {
+        writeln!(out, "  {what}: {}: {reason}", escape(path))?;
+    }
+    if skipped.len() > NAMED {
+        let more = counted((skipped.len() - NAMED) as u64, "file", "files");
+        writeln!(out, "  {what}: {more} more")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,55 @@
+//! Acting on duplicates: plans, applying them, undoing, the trash.
+
+mod apply;
+mod crash;
+mod plan;
+mod trash;
+mod undo;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::env::TestEnv;
+
+/// The files below a folder, the trash included.
+fn all_files(env: &TestEnv, folder: &str) -> Vec<PathBuf> {
+    let walk = walkdir::WalkDir::new(env.path(folder)).sort_by_file_name();
+    walk.into_iter()
+        .map(Result::unwrap)
+        .filter(|entry| entry.file_type().is_file())
+        .map(walkdir::DirEntry::into_path)
+        .collect()
+}
+
+/// What a folder holds, but for trash folders: paths and contents.
+fn contents(env: &TestEnv, folder: &str) -> BTreeMap<PathBuf, Vec<u8>> {
+    all_files(env, folder)
+        .into_iter()
+        .filter(|path| !path.to_string_lossy().contains(".dupescan-trash-"))
+        .map(|path| (path.clone(), std::fs::read(env.path(&path)).unwrap()))
+        .collect()
+}
+
+/// The names of a folder's files, sorted, but for trash folders.
+fn names(env: &TestEnv, folder: &str) -> Vec<String> {
+    let top = env.path("");
+    let paths = contents(env, folder).into_keys();
+    paths
+        .map(|path| {
+            let below = path.strip_prefix(&top).unwrap_or(&path);
+            below.display().to_string()
+        })
+        .collect()
+}
+
+/// Files `a/1` to `a/N` with their copies in `b`, scanned.
+fn pairs(number: usize) -> TestEnv {
+    let env = TestEnv::new();
+    for at in 1..=number {
+        env.random(format!("tree/a/{at}"), at as u64, 3_000 + at);
+        env.copy(format!("tree/a/{at}"), format!("tree/b/{at}"));
+    }
+    env.settle_clock();
+    env.run("scan tree").ok();
+    env
+}

@@ -1,0 +1,109 @@
+//! `dupescan plan`, `plans` and `protect`: what would go, and what never does.
+
+use super::pairs;
+use crate::env::TestEnv;
+
+/// The paths with a role in plan 1, below the environment.
+fn with_role(env: &TestEnv, role: &str) -> Vec<String> {
+    let plan = env.run("plans 1 --json").ok().json();
+    let top = env.path("");
+    let files = plan["files"].as_array().unwrap().iter();
+    let mut paths: Vec<String> = files
+        .filter(|file| file["role"] == role)
+        .map(|file| {
+            let path = file["path"].as_str().unwrap().to_owned();
+            path.trim_start_matches(top.to_str().unwrap())
+                .trim_start_matches('/')
+                .to_owned()
+        })
+        .collect();
+    paths.sort();
+    paths
+}
+
+#[test]
+fn rules_say_which_copy_is_kept() {
+    let env = pairs(2);
+    env.run("plan --keep under:tree/b")
+        .ok()
+        .says("Plan 1: 2 files in 2 groups to be moved to the trash")
+        .says("apply 1");
+    assert_eq!(with_role(&env, "act"), ["tree/a/1", "tree/a/2"]);
+    assert_eq!(with_role(&env, "keep"), ["tree/b/1", "tree/b/2"]);
+    assert!(env.path("tree/a/1").exists());
+}
+
+#[test]
+fn only_copies_in_the_given_folders_take_part() {
+    let env = pairs(1);
+    env.run("plan tree/a").ok().says("Nothing to plan");
+    env.run("plan --from tree/a --match tree/b").ok();
+    assert_eq!(with_role(&env, "act"), ["tree/a/1"]);
+    let error = env.run("plan --from tree --match tree/b").refused(2);
+    assert!(error.contains("overlap"), "{error}");
+}
+
+#[test]
+fn bad_rules_and_paths_are_one_sentence() {
+    let env = pairs(1);
+    let error = env.run("plan --keep older").refused(2);
+    assert!(error.contains("'older': expected under:PATH"), "{error}");
+    let error = env.run("plan --keep under:nowhere").refused(2);
+    assert!(error.contains("has not been scanned"), "{error}");
+    let error = env.run("plan --priority newest").refused(2);
+    assert!(error.contains("--keep oldest"), "{error}");
+    let error = env.run("plans 7").refused(2);
+    assert!(error.contains("there is no plan 7"), "{error}");
+}
+
+#[test]
+fn protected_and_guarded_folders_are_never_in_a_plan() {
+    let env = pairs(1);
+    env.copy("tree/a/1", "tree/repo/.git/objects/1");
+    env.settle_clock();
+    env.run("scan tree").ok();
+    env.run("protect tree/b").ok();
+    env.run("protect").ok().says("tree/b");
+    env.run("plan --keep under:tree/repo")
+        .ok()
+        .says("in a protected folder")
+        .says("in a version control repository");
+    assert_eq!(with_role(&env, "act"), ["tree/a/1"]);
+    env.run("protect --remove tree/b").ok();
+    let error = env.run("protect --remove tree/b").refused(2);
+    assert!(error.contains("not protected"), "{error}");
+}
+
+#[test]
+fn hard_links_outside_the_catalog_and_links_spare_a_copy() {
+    let env = pairs(1);
+    env.hard_link("tree/a/1", "outside");
+    env.settle_clock();
+    env.run("scan tree").ok();
+    env.run("plan --keep under:tree/b")
+        .ok()
+        .says("has hard links outside the catalog");
+}
+
+#[test]
+fn a_plan_changed_by_a_newer_scan_is_checked_against_it() {
+    let env = pairs(2);
+    env.run("plan --keep under:tree/b").ok();
+    env.flip("tree/a/1", 7);
+    env.settle_clock();
+    env.run("scan tree").ok();
+    env.run("apply 1 --yes")
+        .code(1)
+        .says("a newer scan found it changed or gone");
+    assert!(env.path("tree/a/1").exists());
+    assert!(!env.path("tree/a/2").exists());
+}
+
+#[test]
+fn plans_are_listed_and_deleted() {
+    let env = pairs(1);
+    env.run("plan").ok();
+    env.run("plans").ok().says("1 plan");
+    env.run("plans 1 --delete").ok();
+    env.run("plans").ok().says("0 plans");
+}
