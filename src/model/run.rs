@@ -231,6 +231,8 @@ scan_counters! {
     changed;
     /// Those of `changed` where only the ctime did.
     ctime_only;
+    /// Unchanged files whose times prove nothing: scanned too soon after a change.
+    young;
     /// Files that came back.
     restored;
     /// Bytes in files that are new or back.
@@ -262,6 +264,7 @@ impl ScanCounters {
         Self {
             files: self.added + self.restored,
             bytes: self.new_bytes,
+            young: 0,
             ..self
         }
     }

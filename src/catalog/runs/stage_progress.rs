@@ -33,6 +33,15 @@ impl ProgressUnit {
             Self::Bytes => "bytes",
         }
     }
+
+    /// What is counted as a whole: `scan`, or `catalog` where all scans read
+    /// together.
+    pub const fn of(self) -> &'static str {
+        match self {
+            Self::Folders => "scan",
+            Self::Files | Self::Bytes => "catalog",
+        }
+    }
 }
 
 /// How much of a stage is done.

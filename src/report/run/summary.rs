@@ -74,7 +74,7 @@ fn scanned(outcome: &Outcome, counters: &ScanCounters, out: &mut impl Write) -> 
     )?;
     let unchanged = counters
         .files
-        .saturating_sub(counters.added + counters.changed + counters.restored);
+        .saturating_sub(counters.added + counters.changed + counters.restored + counters.young);
     let mut parts = Vec::new();
     for (count, word) in [
         (counters.added, "new"),
@@ -86,9 +86,15 @@ fn scanned(outcome: &Outcome, counters: &ScanCounters, out: &mut impl Write) -> 
             parts.push(format!("{} {word}", grouped(count)));
         }
     }
+    let all = counted(counters.files, "file", "files");
     if unchanged > 0 {
-        let all = counted(counters.files, "file", "files");
         parts.push(format!("{} of {all} unchanged", grouped(unchanged)));
+    }
+    if counters.young > 0 {
+        let young = grouped(counters.young);
+        parts.push(format!(
+            "{young} of {all} not trusted (last scanned less than 3 s after a change)"
+        ));
     }
     parts.push(format!("{} read", human_size(counters.bytes_read)));
     writeln!(out, "  {}", parts.join(", "))?;

@@ -135,8 +135,8 @@ impl<'a> Comparison<'a> {
                 counts.ctime_only += 1;
             }
             Some(Change::Content) => counts.changed += 1,
-            _ if !row.racy => self.diff.unchanged += 1,
-            _ => {}
+            _ if row.racy => counts.young += 1,
+            _ => self.diff.unchanged += 1,
         }
     }
 }

@@ -116,7 +116,8 @@ fn a_scan_stopped_while_reading_says_how_many_bytes_are_left() {
     scan.wait().code(130);
     let found = unfinished(&env);
     assert_eq!(found["stage"], "hash");
-    let expected = serde_json::json!({"unit": "bytes", "done": 400_000, "total": 600_000});
+    let expected =
+        serde_json::json!({"of": "catalog", "unit": "bytes", "done": 400_000, "total": 600_000});
     assert_eq!(found["progress"], expected);
     assert!(found["age_seconds"].is_u64());
     env.run("status")
@@ -141,10 +142,10 @@ fn a_scan_stopped_while_listing_counts_folders() {
         "UPDATE scans SET state = 'interrupted', stage = 'list';
           UPDATE folders SET visited_in = 0 WHERE name = x'63'",
     );
-    let expected = serde_json::json!({"unit": "folders", "done": 3, "total": 4});
+    let expected = serde_json::json!({"of": "scan", "unit": "folders", "done": 3, "total": 4});
     assert_eq!(unfinished(&env)["progress"], expected);
     edit("UPDATE scans SET subpath = CAST('b' AS BLOB)");
-    let expected = serde_json::json!({"unit": "folders", "done": 1, "total": 2});
+    let expected = serde_json::json!({"of": "scan", "unit": "folders", "done": 1, "total": 2});
     assert_eq!(unfinished(&env)["progress"], expected);
     env.run("status")
         .ok()
@@ -170,8 +171,39 @@ fn a_scan_stopped_while_probing_counts_files_that_share_their_size() {
           UPDATE files SET digest = NULL, compared = NULL, hashed_in = NULL WHERE name = x'61';
           UPDATE catalog SET unsettled = 1",
     );
-    let expected = serde_json::json!({"unit": "files", "done": 1, "total": 2});
+    let expected = serde_json::json!({"of": "catalog", "unit": "files", "done": 1, "total": 2});
     assert_eq!(unfinished(&env)["progress"], expected);
     env.run("resume").ok();
     assert_eq!(env.groups().len(), 1);
+}
+
+#[test]
+fn scans_that_read_together_have_one_progress() {
+    let env = TestEnv::new();
+    env.random("a/x", 1, 200_000).copy("a/x", "b/x");
+    env.copy("a/x", "c/x");
+    let mut scan = env.start("scan a b c --threads 1 --bwlimit 100k");
+    let is_reading = || env.db().exists() && env.run("status").out().contains("while reading");
+    assert!(scan.wait_until(is_reading));
+    scan.signal(rustix::process::Signal::INT);
+    scan.wait().code(130);
+    let status = env.run("status").ok();
+    let told = status.out();
+    assert_eq!(told.matches("% done").count(), 1, "{told}");
+    assert_eq!(
+        told.matches("interrupted while reading\n").count(),
+        3,
+        "{told}"
+    );
+    assert!(
+        told.contains("\nScans 1, 2, 3 together: 0 % done: 0 B of "),
+        "{told}"
+    );
+    let unfinished = &env.run("status --format json").ok().json()["unfinished"];
+    for scan in 0..3 {
+        assert_eq!(
+            unfinished[scan]["progress"]["of"], "catalog",
+            "{unfinished}"
+        );
+    }
 }

@@ -94,6 +94,7 @@ struct ScanJson<'a> {
 
 #[derive(Serialize)]
 struct ShareJson {
+    of: &'static str,
     unit: &'static str,
     done: u64,
     total: u64,
@@ -108,6 +109,7 @@ impl<'a> ScanJson<'a> {
             state: scan.state.name(),
             stage: scan.stage.name(),
             progress: unfinished.share.map(|share| ShareJson {
+                of: share.unit.of(),
                 unit: share.unit.name(),
                 done: share.done,
                 total: share.total,

@@ -5,10 +5,10 @@ use std::fmt::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use crate::answers::{RootState, RootStatus, Status, User};
+use crate::answers::{RootState, RootStatus, Status, Unfinished, User};
 use crate::catalog::{ProgressUnit, ScanRow, StageProgress};
 use crate::cli::session::Context;
-use crate::model::{ScanState, Stage, escape};
+use crate::model::{ScanId, ScanState, Stage, escape};
 use crate::report::text::{
     counted, duration, files_not_compared, group_totals, grouped, size, timestamp, unchecked,
 };
@@ -114,15 +114,51 @@ fn push_unfinished(text: &mut String, status: &Status, exact: bool, resume: &str
         writeln!(text, "Unfinished scan {} of {path}", scan.id)?;
         let (state, stage) = (state(scan, &status.user), activity(scan.stage));
         let share = unfinished.share.as_ref();
-        let share = share.map_or_else(String::new, |found| self::share(found, exact));
+        let share = share.filter(|share| alike(status, share).len() == 1);
+        let share = share.map_or_else(String::new, |found| {
+            format!(", {}", self::share(found, exact))
+        });
         writeln!(text, "    {state} while {stage}{share}")?;
         let age = age(unfinished.age(status.now));
         writeln!(text, "    last progress {age} ago")?;
     }
+    push_common(text, status, exact)?;
     match &status.user {
         User::Process(process) => writeln!(text, "    in use by {process}\n"),
         User::Nobody | User::Unknown => writeln!(text, "    resume with `{resume}`\n"),
     }
+}
+
+/// The progress that several scans have together, each once.
+fn push_common(text: &mut String, status: &Status, exact: bool) -> fmt::Result {
+    for unfinished in &status.unfinished {
+        let Some(share) = &unfinished.share else {
+            continue;
+        };
+        let scans = alike(status, share);
+        if scans.len() > 1 && scans[0] == unfinished.scan.id {
+            let scans: Vec<_> = scans.iter().map(ToString::to_string).collect();
+            let scans = scans.join(", ");
+            writeln!(
+                text,
+                "Scans {scans} together: {}",
+                self::share(share, exact)
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// The scans that have this progress together: files of the whole catalog are
+/// read for all of them. Folders are listed for one.
+fn alike(status: &Status, share: &StageProgress) -> Vec<ScanId> {
+    let is_alike = |other: &&Unfinished| other.share.as_ref() == Some(share);
+    let scans = status.unfinished.iter().filter(is_alike);
+    let most = match share.unit {
+        ProgressUnit::Folders => 1,
+        ProgressUnit::Files | ProgressUnit::Bytes => usize::MAX,
+    };
+    scans.map(|other| other.scan.id).take(most).collect()
 }
 
 /// What a scan was doing, in words.
@@ -144,7 +180,7 @@ fn state(scan: &ScanRow, user: &User) -> &'static str {
     }
 }
 
-/// `, 61 % done: 61.2 GiB of 100.0 GiB`; rounded down, so that 100 is all.
+/// `61 % done: 61.2 GiB of 100.0 GiB`; rounded down, so that 100 is all.
 fn share(share: &StageProgress, exact: bool) -> String {
     let (done, total) = (share.done, share.total);
     let percent = u128::from(done) * 100 / u128::from(total.max(1));
@@ -157,7 +193,7 @@ fn share(share: &StageProgress, exact: bool) -> String {
             counted(total, "folder", "folders")
         ),
     };
-    format!(", {percent} % done: {what}")
+    format!("{percent} % done: {what}")
 }
 
 fn age(seconds: u64) -> String {
@@ -204,15 +240,15 @@ mod tests {
         let text = |unit, done, total| share(&StageProgress { unit, done, total }, false);
         assert_eq!(
             text(ProgressUnit::Bytes, (1 << 30) - 1, 1 << 30),
-            ", 99 % done: 1.0 GiB of 1.0 GiB"
+            "99 % done: 1.0 GiB of 1.0 GiB"
         );
         assert_eq!(
             text(ProgressUnit::Files, 1_500, 3_000),
-            ", 50 % done: 1,500 of 3,000 files"
+            "50 % done: 1,500 of 3,000 files"
         );
         assert_eq!(
             text(ProgressUnit::Folders, 0, 1),
-            ", 0 % done: 0 of 1 folder known so far"
+            "0 % done: 0 of 1 folder known so far"
         );
     }
 }
