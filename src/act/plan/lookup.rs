@@ -90,7 +90,7 @@ impl<'c> Lookup<'c> {
         } else if !copy.symlinks.is_empty() {
             Some(Spared::LinkedTo)
         } else {
-            self.spared_by_place(&names)?
+            self.spared_by_place(&names)
         };
         let folder = copy.path.parent().unwrap_or(Path::new("/"));
         Ok(Some(Candidate {
@@ -106,44 +106,35 @@ impl<'c> Lookup<'c> {
         }))
     }
 
-    fn spared_by_place(&mut self, names: &[PathBuf]) -> Result<Option<Spared>, CatalogError> {
+    fn spared_by_place(&mut self, names: &[PathBuf]) -> Option<Spared> {
         let is_protected = |name: &PathBuf| {
             let mut protected = self.scope.protected.iter();
             protected.any(|folder| name.starts_with(folder))
         };
         if names.iter().any(is_protected) {
-            return Ok(Some(Spared::Protected));
+            return Some(Spared::Protected);
         }
         if self.scope.include_guarded {
-            return Ok(None);
+            return None;
         }
         for name in names {
-            if let Some(tree) =
-                guarded_by_name(name).map_or_else(|| self.guard(name), |tree| Ok(Some(tree)))?
-            {
-                return Ok(Some(Spared::Guarded(tree)));
+            if let Some(tree) = guarded_by_name(name).or_else(|| self.guard(name)) {
+                return Some(Spared::Guarded(tree));
             }
         }
-        Ok(None)
+        None
     }
 
-    /// The tree that a file is in, known by what else is in the folders above it.
-    fn guard(&mut self, path: &Path) -> Result<Option<&'static str>, CatalogError> {
-        let Some(folder) = path.parent() else {
-            return Ok(None);
-        };
+    /// The tree that a file is in, known by what else is in the folders above it:
+    /// on the disk, since the catalog leaves out what is excluded or unreadable.
+    fn guard(&mut self, path: &Path) -> Option<&'static str> {
+        let folder = path.parent()?;
         if let Some(known) = self.guarded.get(folder) {
-            return Ok(*known);
+            return *known;
         }
-        let tree = match guarded_by_content(|name| self.exists(&folder.join(name)))? {
-            None => self.guard(folder)?,
-            tree => tree,
-        };
+        let tree = guarded_by_content(|name| folder.join(name).symlink_metadata().is_ok())
+            .or_else(|| self.guard(folder));
         self.guarded.insert(folder.to_owned(), tree);
-        Ok(tree)
-    }
-
-    fn exists(&self, path: &Path) -> Result<bool, CatalogError> {
-        Ok(self.catalog.folder_at(path)?.is_some() || self.catalog.current_file(path)?.is_some())
+        tree
     }
 }

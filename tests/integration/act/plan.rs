@@ -107,3 +107,16 @@ fn plans_are_listed_and_deleted() {
     env.run("plans 1 --delete").ok();
     env.run("plans").ok().says("0 plans");
 }
+
+#[test]
+fn a_guarded_tree_is_known_although_its_marks_are_excluded() {
+    let env = pairs(1);
+    env.file("tree/a/config", "c").folder("tree/a/data");
+    env.file("tree/a/README", "r").settle_clock();
+    env.run("scan tree --exclude **/config --exclude **/data")
+        .ok();
+    env.run("plan --keep under:tree/b")
+        .ok()
+        .says("in a borg repository");
+    assert_eq!(with_role(&env, "act"), ["tree/b/1"]);
+}
