@@ -1,10 +1,11 @@
 //! Emptying the trash: nothing is deleted for good before it is proved, byte for
 //! byte, that an equal copy still exists, and that this copy is on the disk.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::ActError;
-use super::apply::{Held, sync_keeper};
+use super::apply::{Held, refuse_less_trusted, sync_keeper};
 use super::files::{Reach, Refusal};
 use super::recover::recover;
 use super::trash::Trash;
@@ -13,11 +14,13 @@ use crate::catalog::{Exclusive, Lookup, ReadOnly};
 use crate::model::{
     Action, ActionEntry, ActionId, ActionOutcome, ActionState, RunId, Timestamp, total,
 };
-use crate::platform::Links;
+use crate::platform::{Links, Volume};
 use crate::pool::Shutdown;
 
 /// Entries that are deleted between two commits.
 const BATCH: u32 = 256;
+/// Why an entry stays.
+const WRITTEN: &str = "a program began to write it or the copy that stays";
 
 /// What came of emptying.
 #[derive(Debug, Default)]
@@ -57,7 +60,7 @@ pub fn empty_trash(
                 |entry: &ActionEntry| entry.progress == ActionState::Trashed && entry.at < before;
             let due: Vec<ActionEntry> = page.into_iter().filter(is_due).collect();
             if !due.is_empty() {
-                empty_batch(catalog, &reach, &due, &mut emptied)?;
+                empty_batch(catalog, (&reach, shutdown), &due, &mut emptied)?;
             }
         }
     }
@@ -67,7 +70,7 @@ pub fn empty_trash(
 
 fn empty_batch(
     catalog: &mut Exclusive,
-    reach: &Reach,
+    (reach, shutdown): (&Reach, &Shutdown),
     due: &[ActionEntry],
     emptied: &mut Emptied,
 ) -> Result<(), ActError> {
@@ -78,6 +81,10 @@ fn empty_batch(
     catalog.intend_again(&ids, ActionState::Deleting)?;
     let mut outcomes = Vec::new();
     for entry in due {
+        if shutdown.is_stopped() {
+            outcomes.push(outcome(entry, ActionState::Trashed, String::new()));
+            continue;
+        }
         let mut keepers = vec![entry.action.keeper.clone()];
         keepers.extend(
             lookup
@@ -98,21 +105,29 @@ fn empty_batch(
                 (ActionState::Trashed, reason)
             }
         };
-        outcomes.push(ActionOutcome {
-            id: entry.id,
-            progress,
-            reason,
-            ctime_ns: None,
-        });
+        outcomes.push(outcome(entry, progress, reason));
     }
-    for trash in due
-        .iter()
-        .filter_map(|entry| Trash::open(&entry.action.trash).ok())
-    {
+    let folders: BTreeSet<&Path> = due.iter().map(|entry| &*entry.action.trash).collect();
+    let trashes: Vec<Trash> = folders
+        .into_iter()
+        .filter_map(|path| Trash::open(path).ok())
+        .collect();
+    for trash in &trashes {
         trash.dir.sync().map_err(ActError::Sync)?;
-        trash.delete_if_empty().unwrap_or_default();
     }
-    Ok(catalog.settle_actions(&outcomes)?)
+    catalog.settle_actions(&outcomes)?;
+    // Only now: without the folder nobody could tell what a crash left.
+    trashes.iter().for_each(Trash::delete_if_unused);
+    Ok(())
+}
+
+fn outcome(entry: &ActionEntry, progress: ActionState, reason: String) -> ActionOutcome {
+    ActionOutcome {
+        id: entry.id,
+        progress,
+        reason,
+        ctime_ns: None,
+    }
 }
 
 /// Deletes one entry, if one of the keepers proves to be equal.
@@ -146,18 +161,27 @@ fn delete_beside(
 ) -> Result<(), Refusal> {
     let said = |error: std::io::Error| error.to_string();
     let keeper = reach.open(keeper, state)?;
-    let held = Held::take(&keeper.file, Action::Delete)?;
+    let kept = Held::take(&keeper.file, Action::Delete)?;
     let trash = Trash::open(&entry.action.trash).map_err(said)?;
     let name = Trash::name(entry.id);
     let file = trash.dir.open_file(&name, Links::Refuse).map_err(said)?;
     if file.opened_as().id() == keeper.file.opened_as().id() {
         return Err("the copy that stays is the same file".to_owned());
     }
-    match compare(&file, &keeper.file, || held.holds()).map_err(said)? {
-        Comparison::Equal if held.holds() => {}
+    refuse_less_trusted(&file, &keeper.file)?;
+    let volume = Volume::of(&file, file.opened_as().dev).map_err(said)?;
+    keeper.refuse_volatile(volume.fstype)?;
+    let held = Held::take(&file, Action::Delete)?;
+    let nobody_writes = || kept.holds() && held.holds();
+    match compare(&file, &keeper.file, nobody_writes).map_err(said)? {
         Comparison::Different => return Err("no copy is equal to it any more".to_owned()),
-        _ => return Err("the copy that stays is changing".to_owned()),
+        Comparison::Changed => return Err("it or the copy that stays changed just now".to_owned()),
+        Comparison::Stopped => return Err(WRITTEN.to_owned()),
+        Comparison::Equal => sync_keeper(&keeper)?,
     }
-    sync_keeper(&keeper)?;
+    if !nobody_writes() {
+        return Err(WRITTEN.to_owned());
+    }
+    keeper.refuse_gone()?;
     trash.dir.delete_entry(&name).map_err(said)
 }

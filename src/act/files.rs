@@ -8,12 +8,15 @@ use std::path::{Path, PathBuf};
 
 use crate::access::{OpenRoot, OpenRoots, open_online};
 use crate::catalog::{CatalogError, ReadOnly};
-use crate::model::FileState;
+use crate::model::{FileState, is_trash};
 use crate::platform::{Dir, FileId, Links, OpenFile, Stat, Volume, VolumeTable};
 
 /// Filesystems on which a device and an inode number are one file, and which
 /// tests act on. All others show files that may be reached in another way.
-const ACTED_ON: &[&str] = &["ext4", "xfs", "btrfs", "tmpfs"];
+const ACTED_ON: &[&str] = &["ext4", "xfs", "btrfs", IN_MEMORY];
+
+/// The one whose files are gone once the computer is switched off.
+const IN_MEMORY: &str = "tmpfs";
 
 /// Whether files on a filesystem of this type are acted on.
 pub(crate) fn is_acted_on(fstype: &str) -> bool {
@@ -31,6 +34,34 @@ pub(crate) struct Found {
     pub(crate) file: OpenFile,
     pub(crate) folder: Dir,
     pub(crate) name: OsString,
+    fstype: &'static str,
+}
+
+impl Found {
+    /// Refuses a file that is no longer under its name: another program may have
+    /// deleted or replaced it since it was opened.
+    pub(crate) fn refuse_gone(&self) -> Result<(), Refusal> {
+        match self.folder.stat_entry(&self.name, Links::Refuse) {
+            Ok(stat) if stat.id() == self.file.opened_as().id() => Ok(()),
+            _ => Err("the copy that stays was deleted or replaced just now".to_owned()),
+        }
+    }
+
+    /// Refuses a copy that stays only until the computer is switched off, for a
+    /// file that does not.
+    pub(crate) fn refuse_volatile(&self, fstype: &str) -> Result<(), Refusal> {
+        match self.fstype == IN_MEMORY && fstype != IN_MEMORY {
+            true => Err(format!(
+                "the copy that stays is only in memory ({IN_MEMORY})"
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// The filesystem that it is on.
+    pub(crate) fn fstype(&self) -> &'static str {
+        self.fstype
+    }
 }
 
 /// Why a file is not touched, in words for the journal.
@@ -68,6 +99,9 @@ impl Reach {
 
     /// Opens a file that must be in this state.
     pub(crate) fn open(&self, path: &Path, state: &FileState) -> Result<Found, Refusal> {
+        if path.iter().any(is_trash) {
+            return Err("it is in a trash folder".to_owned());
+        }
         let folder = self.folder_of(path)?;
         let name = path.file_name().unwrap_or_default();
         let file = folder
@@ -88,6 +122,7 @@ impl Reach {
                 file,
                 folder,
                 name: name.to_owned(),
+                fstype: volume.fstype,
             }),
             false => Err(format!(
                 "it is on {}, where files cannot be told apart for certain",

@@ -89,13 +89,23 @@ impl Trash {
     }
 
     /// Deletes the folder if nothing is left in it but the list, and the folder
-    /// above if it has no other run.
-    pub(crate) fn delete_if_empty(&self) -> io::Result<()> {
+    /// above if it has no other run. One that cannot be deleted does no harm.
+    pub(crate) fn delete_if_unused(&self) {
+        if let Err(error) = self.delete_if_empty() {
+            let path = self.path.display().to_string();
+            tracing::debug!(%error, path, "the trash folder stays");
+        }
+    }
+
+    fn delete_if_empty(&self) -> io::Result<()> {
         let mut names = std::fs::read_dir(&self.path)?;
         if !names.all(|entry| entry.is_ok_and(|entry| entry.file_name() == MANIFEST)) {
             return Ok(());
         }
-        self.dir.delete_entry(OsStr::new(MANIFEST))?;
+        match self.dir.delete_entry(OsStr::new(MANIFEST)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
         let above = self.dir.parent()?;
         above.delete_folder(self.path.file_name().unwrap_or_default())?;
         let own = self.path.parent().and_then(Path::file_name);
@@ -200,6 +210,13 @@ impl<'r> TrashFolders<'r> {
         let place = self.find(path);
         self.found.insert(folder.to_owned(), place.clone());
         place
+    }
+
+    /// Deletes those that nothing stayed in.
+    pub(crate) fn delete_empty(&self) {
+        for trash in self.made.values() {
+            trash.delete_if_unused();
+        }
     }
 
     fn find(&mut self, path: &Path) -> Result<Arc<Trash>, Refusal> {

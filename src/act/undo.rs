@@ -238,10 +238,7 @@ impl Folders {
     /// Trash folders that are empty now have no use.
     fn delete_empty(&self) {
         for trash in self.trashes.values() {
-            if let Err(error) = trash.delete_if_empty() {
-                let path = trash.path.display().to_string();
-                tracing::debug!(%error, path, "the trash folder stays");
-            }
+            trash.delete_if_unused();
         }
     }
 }

@@ -7,10 +7,15 @@ use crate::pool::Shutdown;
 /// Why an item was not reached.
 pub(crate) const STOPPED: &str = "not reached: stopped";
 
+/// Why a group is skipped of which several copies were to stay.
+pub(crate) const FEWER_STAY: &str = "fewer copies would stay than were asked for";
+
 /// What all groups of a run share.
 pub(crate) struct Acting {
     pub(crate) reach: Reach,
     pub(crate) action: Action,
+    /// Whether all copies that stay must be as they were, and not only one.
+    pub(crate) needs_all_kept: bool,
     /// Whether everything is checked and nothing changed.
     pub(crate) is_rehearsal: bool,
     /// The user's request to stop. The pool itself is never stopped by it, so that

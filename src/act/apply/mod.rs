@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, bounded};
 
-use acting::{Acting, STOPPED};
+use acting::{Acting, FEWER_STAY, STOPPED};
 pub(crate) use protocol::sync_keeper;
 use protocol::{Assigned, GroupItem};
-pub(crate) use verify::Held;
+pub(crate) use verify::{Held, refuse_less_trusted};
 
 use super::ActError;
 use super::files::Reach;
@@ -23,7 +23,8 @@ use super::recover::{recover, settle_entry};
 use super::trash::{Line, Trash, TrashFolders};
 use crate::catalog::{Exclusive, ReadOnly};
 use crate::model::{
-    ActionId, ActionOutcome, ActionState, NewAction, PlanHeader, PlannedGroup, Role, RunId, total,
+    ActionId, ActionOutcome, ActionState, NewAction, PlanHeader, PlanTotals, PlannedGroup, Role,
+    RunId, total,
 };
 use crate::pool::{Done, Pool, PoolMetrics, PoolOptions, Shutdown};
 
@@ -42,6 +43,9 @@ pub struct ApplyRequest {
     pub max_files: Option<u64>,
     /// Ends once so many bytes are reclaimed.
     pub max_bytes: Option<u64>,
+    /// Whether a group is skipped unless all copies that stay are as they were: more
+    /// than one was asked for.
+    pub needs_all_kept: bool,
     /// Every check, and no change.
     pub is_rehearsal: bool,
     /// Folders that are never touched, beside those of the catalog.
@@ -87,6 +91,7 @@ pub fn apply(
     let acting = Arc::new(Acting {
         reach: Reach::of(&reader, &protected)?,
         action: request.plan.action,
+        needs_all_kept: request.needs_all_kept,
         is_rehearsal: request.is_rehearsal,
         shutdown: shutdown.clone(),
     });
@@ -115,15 +120,18 @@ pub fn apply(
         after = last.number;
         let mut batch = Vec::new();
         for group in groups {
-            let group = applying.prepare(group)?;
+            let mut group = applying.prepare(group)?;
             let names: usize = batch.iter().map(names_that_go).sum();
-            if !batch.is_empty() && names + names_that_go(&group) > BATCH {
+            if !batch.is_empty()
+                && (names + names_that_go(&group) > BATCH || applying.is_enough(&batch))
+            {
                 applying.run_batch(catalog, std::mem::take(&mut batch))?;
                 progress(&applying.applied);
             }
             if applying.is_over() {
                 break 'plan;
             }
+            applying.cut(&mut group, &batch);
             if names_that_go(&group) > 0 {
                 batch.push(group);
             }
@@ -135,6 +143,7 @@ pub fn apply(
         }
     }
     applying.workers.end();
+    applying.folders.delete_empty();
     let mut applied = applying.applied;
     applied.is_interrupted = shutdown.is_stopped();
     if let Some(run) = run.filter(|_| !applied.is_interrupted) {
@@ -170,18 +179,54 @@ impl Applying<'_> {
             || self.request.max_bytes.is_some_and(|most| bytes >= most)
     }
 
+    /// Whether these groups reach a limit, if all goes well.
+    fn is_enough(&self, batch: &[PlannedGroup]) -> bool {
+        let (files, bytes) = self.with(batch);
+        self.request.max_files.is_some_and(|most| files >= most)
+            || self.request.max_bytes.is_some_and(|most| bytes >= most)
+    }
+
+    /// Names and bytes once these groups are dealt with, if all goes well.
+    fn with(&self, batch: &[PlannedGroup]) -> (u64, u64) {
+        let mut totals = PlanTotals {
+            files: self.applied.files,
+            bytes: self.applied.bytes,
+            ..PlanTotals::default()
+        };
+        batch.iter().for_each(|group| totals.add(group.totals()));
+        (totals.files, totals.bytes)
+    }
+
+    /// Leaves the copies of a group for another run that are beyond a limit: never
+    /// more files than were asked for, and no further one once there are so many
+    /// bytes.
+    fn cut(&self, group: &mut PlannedGroup, batch: &[PlannedGroup]) {
+        let (mut files, mut bytes) = self.with(batch);
+        group.copies.retain(|planned| {
+            let names = planned.copy.names().count() as u64;
+            let fits = self
+                .request
+                .max_files
+                .is_none_or(|most| files + names <= most)
+                && self.request.max_bytes.is_none_or(|most| bytes < most);
+            let is_act = planned.role == Role::Act;
+            if is_act && fits {
+                files += names;
+                bytes = total([bytes, planned.copy.occupied]);
+            }
+            fits || !is_act
+        });
+    }
+
     /// The group as the catalog knows it now: without copies that an earlier run
     /// dealt with, or that a newer scan found changed.
     fn prepare(&mut self, mut group: PlannedGroup) -> Result<PlannedGroup, ActError> {
+        let planned_to_stay = group.with_role(Role::Keep).count();
         let mut copies = Vec::new();
         for planned in std::mem::take(&mut group.copies) {
             let path = &planned.copy.path;
             let names = planned.copy.names().count() as u64;
             let is_act = planned.role == Role::Act;
-            if is_act && self.reader.was_done(self.request.plan.id, path)? {
-                self.applied.done_before += names;
-                continue;
-            }
             let now = self.reader.current_file(path)?;
             let is_as_planned = now.is_some_and(|now| {
                 now.state == planned.state(group.size)
@@ -190,6 +235,9 @@ impl Applying<'_> {
             });
             match is_as_planned {
                 true => copies.push(planned),
+                false if is_act && self.was_done(&group, path)? => {
+                    self.applied.done_before += names;
+                }
                 false if is_act => {
                     let reason = "a newer scan found it changed or gone";
                     self.applied.skip(reason, names);
@@ -198,12 +246,23 @@ impl Applying<'_> {
             }
         }
         group.copies = copies;
-        if group.with_role(Role::Keep).next().is_none() {
+        let kept = group.with_role(Role::Keep).count();
+        let refused = match kept {
+            0 => Some("no copy that stays is as it was"),
+            _ if self.request.needs_all_kept && kept < planned_to_stay => Some(FEWER_STAY),
+            _ => None,
+        };
+        if let Some(reason) = refused {
             let names = names_that_go(&group) as u64;
-            self.applied.skip("no copy that stays is as it was", names);
+            self.applied.skip(reason, names);
             group.copies.clear();
         }
         Ok(group)
+    }
+
+    fn was_done(&self, group: &PlannedGroup, path: &Path) -> Result<bool, ActError> {
+        let plan = self.request.plan.id;
+        Ok(self.reader.was_done(plan, group.number, path)?)
     }
 
     fn run_batch(

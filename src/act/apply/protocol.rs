@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::acting::{Acting, STOPPED};
+use super::acting::{Acting, FEWER_STAY, STOPPED};
 use super::verify::Held;
 use crate::act::files::{Found, Refusal};
 use crate::act::trash::Trash;
@@ -56,18 +56,30 @@ impl WorkItem for GroupItem {
 impl GroupItem {
     /// The first copy that stays and is as it was.
     fn open_keeper(&self) -> Result<Found, Refusal> {
-        let mut reasons = Vec::new();
-        for planned in self.group.with_role(Role::Keep) {
-            let state = planned.state(self.group.size);
-            for path in planned.copy.names() {
-                match self.acting.reach.open(path, &state) {
-                    Ok(found) => return Ok(found),
-                    Err(reason) => reasons.push(reason),
-                }
-            }
+        let mut opened = self
+            .group
+            .with_role(Role::Keep)
+            .map(|kept| self.open_copy(kept));
+        if self.acting.needs_all_kept {
+            let all: Result<Vec<Found>, Refusal> = opened.collect();
+            let all = all.map_err(|reason| format!("{FEWER_STAY}: {reason}"))?;
+            return all.into_iter().next().ok_or("no copy stays".to_owned());
         }
-        let reason = reasons.first().map_or("there is none", String::as_str);
-        Err(format!("no copy that stays can be compared with: {reason}"))
+        let mut refused = "there is none".to_owned();
+        let found = opened.find_map(|opened| opened.map_err(|reason| refused = reason).ok());
+        found.ok_or_else(|| format!("no copy that stays can be compared with: {refused}"))
+    }
+
+    /// A copy under the first of its names that it still has.
+    fn open_copy(&self, planned: &PlannedCopy) -> Result<Found, Refusal> {
+        let state = planned.state(self.group.size);
+        let mut refused = String::new();
+        let mut names = planned.copy.names();
+        let found = names.find_map(|path| {
+            let opened = self.acting.reach.open(path, &state);
+            opened.map_err(|reason| refused = reason).ok()
+        });
+        found.ok_or(refused)
     }
 
     fn skip_all(&self, reason: &str) -> Vec<ActionOutcome> {
@@ -113,6 +125,7 @@ impl GroupItem {
             return Ok(names.iter().map(|name| rehearsed(name.id)).collect());
         }
         if self.acting.action == Action::Delete {
+            keeper.refuse_volatile(found[0].fstype())?;
             sync_keeper(keeper)?;
         }
         let mut moves = Moves::default();
@@ -132,6 +145,9 @@ impl GroupItem {
             }
             _ => return moves.take_back("a program began to write it just now".to_owned()),
         };
+        if let Err(reason) = keeper.refuse_gone() {
+            return moves.take_back(reason);
+        }
         let note = match held.is_unleased() || kept.is_unleased() {
             true => "unleased: another user's file, so that writers cannot be seen",
             false => "",

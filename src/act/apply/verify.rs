@@ -96,7 +96,7 @@ impl Acting {
 }
 
 /// Root could hand a user's file to one who may change it later.
-fn refuse_less_trusted(copy: &OpenFile, keeper: &OpenFile) -> Result<(), Refusal> {
+pub(crate) fn refuse_less_trusted(copy: &OpenFile, keeper: &OpenFile) -> Result<(), Refusal> {
     if effective_user() != 0 {
         return Ok(());
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rusqlite::params;
 
-use crate::catalog::store::terms::{CORRUPTED, REAL};
+use crate::catalog::store::terms::{COMPARED, CORRUPTED, REAL};
 use crate::catalog::store::{CatalogError, ReadOnly, blob, rows, sql, unsigned};
 use crate::model::{Digest, FileState, ScanId};
 
@@ -25,8 +25,8 @@ pub struct CurrentFile {
 }
 
 impl ReadOnly {
-    /// The file at an absolute path; `None` where no live file is known, or only
-    /// a link.
+    /// The file at an absolute path; `None` where no live file is known, only a
+    /// link, or one that is not compared with others.
     pub fn current_file(&self, path: &Path) -> Result<Option<CurrentFile>, CatalogError> {
         let Some((parent, name)) = path.parent().zip(path.file_name()) else {
             return Ok(None);
@@ -38,7 +38,8 @@ impl ReadOnly {
             "SELECT files.size, files.mtime_ns, files.ctime_ns, files.ino, files.digest,
                     {CORRUPTED}, files.nlink, files.first_scan
                FROM files JOIN folders ON folders.id = files.folder
-              WHERE files.folder = ?1 AND files.name = ?2 AND files.removed_in IS NULL AND {REAL}"
+              WHERE files.folder = ?1 AND files.name = ?2 AND files.removed_in IS NULL AND {REAL}
+                AND {COMPARED}"
         );
         let values = params![folder, blob(name)];
         Ok(sql::first(&self.connection, &file, values, |row| {

@@ -6,9 +6,9 @@ use std::path::Path;
 use rusqlite::{Connection, params};
 
 use crate::catalog::runs::folder_at;
-use crate::catalog::store::{blob, sql, unsigned};
-use crate::catalog::write::{RootDelta, forget_summary, signature};
-use crate::model::{FolderId, RootId};
+use crate::catalog::store::{blob, signed, sql, unsigned};
+use crate::catalog::write::{RootDelta, forget_summary, signature, unsettle};
+use crate::model::{FolderId, NewAction, RootId};
 
 /// The row of a file: its folder, the folder's root, and its name.
 struct Place<'p> {
@@ -63,20 +63,34 @@ pub(crate) fn take_away(connection: &Connection, path: &Path) -> rusqlite::Resul
 }
 
 /// Restores the row of a file that is back under its name, in the state that it
-/// had but for its change time.
+/// had but for its change time. A row that another file had meanwhile is left to
+/// the next scan.
 pub(crate) fn bring_back(
     connection: &Connection,
-    path: &Path,
+    file: &NewAction,
     ctime_ns: i64,
 ) -> rusqlite::Result<()> {
-    let Some(place) = Place::of(connection, path)? else {
+    let Some(place) = Place::of(connection, &file.path)? else {
         return Ok(());
     };
     let restore = "UPDATE files SET removed_in = NULL, ctime_ns = ?3
-          WHERE folder = ?1 AND name = ?2 AND removed_in IS NOT NULL RETURNING size";
-    let values = params![place.folder, place.name, ctime_ns];
+          WHERE folder = ?1 AND name = ?2 AND removed_in IS NOT NULL
+            AND size = ?4 AND mtime_ns = ?5 AND ino IS ?6 RETURNING size";
+    let state = &file.state;
+    let values = params![
+        place.folder,
+        place.name,
+        ctime_ns,
+        signed(state.size),
+        state.mtime_ns,
+        state.ino.map(u64::cast_signed),
+    ];
     match sql::first(connection, restore, values, |row| row.get(0))? {
-        Some(size) => place.count(connection, 1, size),
+        Some(size) => {
+            // A file that nothing equalled meanwhile has a companion again.
+            unsettle(connection)?;
+            place.count(connection, 1, size)
+        }
         None => Ok(()),
     }
 }

@@ -143,13 +143,13 @@ impl ReadOnly {
         })?)
     }
 
-    /// Whether a name of a plan is in the trash, or was deleted from it.
-    pub fn was_done(&self, plan: PlanId, path: &Path) -> Result<bool, CatalogError> {
+    /// Whether a name in a group of a plan is in the trash, or was deleted from it.
+    pub fn was_done(&self, plan: PlanId, group: u64, path: &Path) -> Result<bool, CatalogError> {
         let done = "SELECT EXISTS (
-             SELECT 1 FROM actions JOIN runs ON runs.id = actions.run
-              WHERE runs.plan = ?1 AND actions.path = ?2
+             SELECT 1 FROM runs JOIN actions ON actions.run = runs.id
+              WHERE runs.plan = ?1 AND actions.group_no = ?2 AND actions.path = ?3
                 AND actions.state IN ('trashed', 'deleted'))";
-        let values = params![plan, path_blob(path)];
+        let values = params![plan, signed(group), path_blob(path)];
         Ok(sql::value(&self.connection, done, values)?)
     }
 }
@@ -215,17 +215,38 @@ fn settle(transaction: &Transaction<'_>, outcome: &ActionOutcome) -> rusqlite::R
         reason,
         ctime_ns,
     } = outcome;
-    let update = "UPDATE actions SET state = ?2, reason = ?3, changed_at = ?4,
-             trashed_ctime = coalesce(?5, trashed_ctime)
-          WHERE id = ?1 RETURNING path";
-    let values = params![id, progress.name(), reason, Timestamp::now(), ctime_ns];
-    let path = sql::first(transaction, update, values, |row| rows::path(row, 0))?;
-    let Some(path) = path else {
+    let known = format!("{ENTRIES} WHERE actions.id = ?1");
+    let Some(before) = sql::first(transaction, &known, [id], entry)? else {
         return Ok(());
     };
-    match (progress, ctime_ns) {
-        (ActionState::Trashed | ActionState::Deleted, _) => effects::take_away(transaction, &path),
-        (ActionState::Restored, Some(ctime)) => effects::bring_back(transaction, &path, *ctime),
+    let update = "UPDATE actions SET state = ?2, reason = ?3, changed_at = ?4,
+             trashed_ctime = coalesce(?5, trashed_ctime)
+          WHERE id = ?1";
+    let values = params![id, progress.name(), reason, Timestamp::now(), ctime_ns];
+    sql::run(transaction, update, values)?;
+    match (before.progress, progress, ctime_ns) {
+        // What was in the trash before has no row: another file may have its name.
+        (ActionState::Moving, ActionState::Trashed | ActionState::Deleted, _) => {
+            effects::take_away(transaction, &before.action.path)
+        }
+        (_, ActionState::Restored, Some(ctime)) => {
+            effects::bring_back(transaction, &before.action, *ctime)?;
+            plan_again(transaction, &before, *ctime)
+        }
         _ => Ok(()),
     }
+}
+
+/// Makes the plan of a run hold again for a file that is back: only its change
+/// time is another one.
+fn plan_again(
+    transaction: &Transaction<'_>,
+    entry: &ActionEntry,
+    ctime_ns: i64,
+) -> rusqlite::Result<()> {
+    let update = "UPDATE plan_files SET ctime_ns = ?4
+          WHERE plan = (SELECT plan FROM runs WHERE id = ?1) AND group_no = ?2 AND path = ?3";
+    let group = signed(entry.action.group);
+    let values = params![entry.run, group, path_blob(&entry.action.path), ctime_ns];
+    sql::run(transaction, update, values).map(drop)
 }

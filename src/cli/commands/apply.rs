@@ -33,6 +33,7 @@ pub(crate) fn run(context: &Context, args: &ApplyArgs) -> anyhow::Result<Exit> {
         threads: context.config.limits.workers,
         max_files: args.max_files,
         max_bytes: args.max_bytes,
+        needs_all_kept: keeps_several(&plan),
         is_rehearsal: args.dry_run,
         protected: Vec::new(),
         plan,
@@ -44,6 +45,13 @@ pub(crate) fn run(context: &Context, args: &ApplyArgs) -> anyhow::Result<Exit> {
     });
     bar.finish_and_clear();
     summarise(context, &request, &applied?)
+}
+
+/// Whether a plan asked for more than one copy of each file to stay.
+fn keeps_several(plan: &PlanHeader) -> bool {
+    let options: serde_json::Value = serde_json::from_str(&plan.options).unwrap_or_default();
+    let number = |key: &str| options[key].as_u64().unwrap_or(0);
+    number("copies") > 1 || number("per_volume") > 0
 }
 
 /// A bar on terminals, nothing elsewhere.

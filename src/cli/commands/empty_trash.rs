@@ -54,7 +54,7 @@ pub(crate) fn run(context: &Context, args: &EmptyTrashArgs) -> anyhow::Result<Ex
     })
 }
 
-/// Files and bytes in the trash.
+/// Files and bytes in the trash, and those that a crash may have left there.
 fn in_trash(context: &Context, run: Option<RunId>) -> anyhow::Result<(u64, u64)> {
     let catalog = context.catalog()?;
     let (mut files, mut bytes) = (0, 0);
@@ -63,7 +63,7 @@ fn in_trash(context: &Context, run: Option<RunId>) -> anyhow::Result<(u64, u64)>
             continue;
         }
         for (state, names, occupied) in catalog.action_counts(known.id)? {
-            if state == ActionState::Trashed {
+            if state == ActionState::Trashed || state.is_open() {
                 files += names;
                 bytes = total([bytes, occupied]);
             }

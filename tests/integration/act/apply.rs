@@ -194,9 +194,54 @@ fn deleting_for_good_must_be_said_twice() {
 fn limits_end_a_run_and_the_next_one_continues() {
     let env = pairs(3);
     env.run("plan --keep under:tree/b").ok();
-    env.run("apply 1 --yes --max-files 1").ok();
-    env.run("apply 1 --yes").ok();
+    env.run("apply 1 --yes --max-files 1")
+        .ok()
+        .says("1 file moved");
+    assert_eq!(names(&env, "tree").len(), 5);
+    env.run("apply 1 --yes --max-bytes 1")
+        .ok()
+        .says("1 file moved");
+    env.run("apply 1 --yes").ok().says("1 file moved");
     assert_eq!(names(&env, "tree").len(), 3);
+}
+
+#[test]
+fn so_many_copies_stay_as_were_asked_for_or_none_goes() {
+    let env = pairs(1);
+    env.copy("tree/a/1", "tree/c/1").settle_clock();
+    env.run("scan tree").ok();
+    env.run("plan --copies 2 --keep not-under:tree/a").ok();
+    env.remove("tree/c/1");
+    env.run("apply 1 --yes")
+        .code(1)
+        .says("fewer copies would stay");
+    env.run("scan tree").ok();
+    env.run("apply 1 --yes")
+        .code(1)
+        .says("fewer copies would stay");
+    assert_eq!(names(&env, "tree"), ["tree/a/1", "tree/b/1"]);
+}
+
+#[test]
+fn what_was_excluded_since_the_plan_is_not_touched() {
+    let env = pairs(2);
+    env.run("plan --keep under:tree/b").ok();
+    env.run("scan tree --exclude **/a/1 --exclude **/b/2").ok();
+    env.run("apply 1 --yes").code(1).says("0 files moved");
+    assert_eq!(names(&env, "tree").len(), 4);
+}
+
+#[test]
+fn nothing_is_left_of_a_trash_folder_without_use() {
+    let env = pairs(2);
+    env.run("plan --keep under:tree/b --action delete").ok();
+    env.flip_secretly("tree/a/2", 3);
+    env.run("apply 1 --yes --no-undo")
+        .code(1)
+        .says("1 file deleted");
+    assert_eq!(all_files(&env, "tree").len(), 3);
+    let entries = fs::read_dir(env.path("tree")).unwrap().count();
+    assert_eq!(entries, 2);
 }
 
 #[test]

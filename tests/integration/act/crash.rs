@@ -31,6 +31,142 @@ fn killed_at(env: &TestEnv, call: usize, line: &str) -> Option<bool> {
     Some(!status.success())
 }
 
+/// Runs `line` after `before`, killed at its first call, its second and so on until
+/// it ends by itself; then `check` is to find everything in order.
+fn killed_at_each_call(
+    line: &str,
+    before: impl Fn(&TestEnv),
+    check: impl Fn(&TestEnv, usize),
+) -> bool {
+    for call in 1..100 {
+        let env = pairs(2);
+        before(&env);
+        let Some(is_killed) = killed_at(&env, call, line) else {
+            return false;
+        };
+        check(&env, call);
+        let open =
+            "SELECT count(*) FROM actions WHERE state IN ('moving', 'restoring', 'deleting')";
+        assert_eq!(env.sql::<i64>(open), 0, "killed at call {call}");
+        if !is_killed {
+            assert!(call > 3, "only {call} calls were seen");
+            return true;
+        }
+    }
+    panic!("the run never ends");
+}
+
+#[test]
+fn a_kill_while_files_are_deleted_leaves_the_copies_that_stay() {
+    let plan = |env: &TestEnv| {
+        env.run("plan --keep under:tree/b --action delete").ok();
+    };
+    let is_done = killed_at_each_call("apply 1 --yes --no-undo", plan, |env, call| {
+        env.run("apply 1 --yes --no-undo");
+        env.run("undo");
+        env.run("apply 1 --yes --no-undo");
+        let left = super::names(env, "tree");
+        assert!(
+            left.contains(&"tree/b/1".to_owned()),
+            "killed at call {call}"
+        );
+        assert!(
+            left.contains(&"tree/b/2".to_owned()),
+            "killed at call {call}"
+        );
+        let journaled = "SELECT count(DISTINCT path) FROM actions
+             WHERE state IN ('deleted', 'trashed')";
+        assert_eq!(env.sql::<i64>(journaled), 2, "killed at call {call}");
+    });
+    if !is_done {
+        skip!("strace is not here");
+    }
+}
+
+#[test]
+fn a_kill_while_undoing_brings_everything_back_in_the_end() {
+    let apply = |env: &TestEnv| {
+        env.run("plan --keep under:tree/b").ok();
+        env.run("apply 1 --yes").ok();
+    };
+    let is_done = killed_at_each_call("undo", apply, |env, call| {
+        env.run("undo").ok();
+        env.run("undo").ok();
+        assert_eq!(contents(env, "tree").len(), 4, "killed at call {call}");
+        env.run("scan tree").ok();
+        assert_eq!(env.groups().len(), 2);
+    });
+    if !is_done {
+        skip!("strace is not here");
+    }
+}
+
+#[test]
+fn a_kill_while_the_trash_is_emptied_leaves_the_copies_that_stay() {
+    let apply = |env: &TestEnv| {
+        env.run("plan --keep under:tree/b").ok();
+        env.run("apply 1 --yes").ok();
+    };
+    let is_done = killed_at_each_call("empty-trash --yes", apply, |env, call| {
+        env.run("empty-trash --yes").ok();
+        env.run("empty-trash --yes").ok();
+        env.run("undo").ok();
+        assert_eq!(contents(env, "tree").len(), 2, "killed at call {call}");
+        let deleted = "SELECT count(*) FROM actions WHERE state = 'deleted'";
+        assert_eq!(env.sql::<i64>(deleted), 2, "killed at call {call}");
+    });
+    if !is_done {
+        skip!("strace is not here");
+    }
+}
+
+#[test]
+fn a_call_that_fails_loses_nothing() {
+    let mut seen = 0;
+    for error in ["ENOSPC", "EROFS", "EIO", "EXDEV", "EPERM"] {
+        for call in [
+            "renameat2",
+            "mkdirat",
+            "unlinkat",
+            "fsync",
+            "fdatasync",
+            "syncfs",
+        ] {
+            for action in ["trash", "delete --yes --no-undo"] {
+                let env = pairs(1);
+                let (action, sure) = action.split_once(' ').unwrap_or((action, "--yes"));
+                env.run(&format!("plan --keep under:tree/b --action {action}"))
+                    .ok();
+                let line = format!("apply 1 {sure}");
+                let inject = format!("{call}:error={error}:when=1+");
+                let Some(command) = super::injected(&env, &inject, &line) else {
+                    skip!("strace is not here");
+                };
+                let run = env.finish(command);
+                seen += usize::from(run.exit != Some(0));
+                assert!(
+                    run.exit.is_some_and(|code| code < 100),
+                    "{}",
+                    run.describe()
+                );
+                env.run("apply 1 --dry-run");
+                env.run("undo");
+                let left = super::names(&env, "tree");
+                assert!(left.contains(&"tree/b/1".to_owned()), "{error} at {call}");
+                let is_gone =
+                    env.sql::<i64>("SELECT count(*) FROM actions WHERE state = 'deleted'");
+                assert_eq!(
+                    left.len() as i64,
+                    2 - is_gone,
+                    "{error} at {call}: {}",
+                    run.describe()
+                );
+            }
+        }
+    }
+    assert!(seen > 10, "{seen}");
+}
+
 #[test]
 fn a_kill_at_any_call_loses_no_name() {
     let mut calls = 0;

@@ -2,14 +2,16 @@
 
 mod apply;
 mod crash;
+mod last_moment;
 mod plan;
 mod trash;
 mod undo;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::process::Command;
 
-use crate::env::TestEnv;
+use crate::env::{Background, TestEnv};
 
 /// The files below a folder, the trash included.
 fn all_files(env: &TestEnv, folder: &str) -> Vec<PathBuf> {
@@ -52,4 +54,35 @@ fn pairs(number: usize) -> TestEnv {
     env.settle_clock();
     env.run("scan tree").ok();
     env
+}
+
+/// A command under strace, which tampers with system calls as `inject` says.
+/// `None` where there is no strace.
+fn injected(env: &TestEnv, inject: &str, line: &str) -> Option<Command> {
+    let calls = inject.split(':').next().unwrap_or_default();
+    let mut can = Command::new("strace");
+    let can = can.args(["-o", "/dev/null", "true"]).status();
+    if !can.is_ok_and(|status| status.success()) {
+        return None;
+    }
+    let mut command = env.bare_command("strace");
+    command
+        .args(["-f", "-qq", "-o", "/dev/null", "-e"])
+        .arg(format!("trace={calls}"))
+        .arg("-e")
+        .arg(format!("inject={inject}"))
+        .arg(env!("CARGO_BIN_EXE_dupescan"))
+        .arg("--db")
+        .arg(env.db())
+        .args(line.split_whitespace());
+    Some(command)
+}
+
+/// Starts a command that waits for two seconds before each of these calls, and
+/// comes back once it does so. `None` where there is no strace.
+fn delayed(env: &TestEnv, calls: &str, line: &str) -> Option<Background> {
+    let command = injected(env, &format!("{calls}:delay_enter=2000000"), line)?;
+    let started = Background::start(command);
+    std::thread::sleep(std::time::Duration::from_millis(1_200));
+    Some(started)
 }

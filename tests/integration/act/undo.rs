@@ -87,3 +87,39 @@ fn the_list_in_the_trash_is_enough() {
     env.run(&line).ok().says("3 files brought back");
     assert_eq!(contents(&env, "tree"), before);
 }
+
+#[test]
+fn a_plan_whose_run_was_undone_can_be_applied_again() {
+    let env = pairs(2);
+    env.run("plan --keep under:tree/b").ok();
+    env.run("apply 1 --yes").ok();
+    env.run("undo").ok();
+    env.run("apply 1 --yes")
+        .ok()
+        .says("2 files moved to the trash")
+        .keeps_quiet_about("earlier run");
+    env.run("undo").ok().says("2 files brought back");
+    env.run("undo").ok().says("0 files brought back");
+}
+
+#[test]
+fn a_file_that_took_the_name_keeps_its_row() {
+    let env = pairs(1);
+    env.run("plan --keep under:tree/b").ok();
+    env.run("apply 1 --yes").ok();
+    env.file("tree/a/1", "another one").settle_clock();
+    env.run("scan tree").ok();
+    let live = "SELECT count(*) FROM files WHERE removed_in IS NULL";
+    assert_eq!(env.sql::<i64>(live), 2);
+    env.run("undo")
+        .code(1)
+        .says("another file has its name now");
+    assert_eq!(env.sql::<i64>(live), 2);
+    // Nor is its row taken for that of the file that comes back.
+    env.remove("tree/a/1");
+    env.run("scan tree").ok();
+    env.run("undo").ok().says("1 file brought back");
+    assert_eq!(env.sql::<i64>(live), 1);
+    env.run("scan tree").ok();
+    assert_eq!(env.groups().len(), 1);
+}

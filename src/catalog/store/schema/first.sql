@@ -270,6 +270,7 @@ CREATE TABLE actions (
 ) STRICT;
 
 CREATE INDEX actions_by_run ON actions (run, state);
+CREATE INDEX actions_by_group ON actions (run, group_no);
 CREATE INDEX actions_open ON actions (state) WHERE state IN ({open_actions});
 
 -- For people who open the catalog with sqlite3: whole paths instead of ids.
