@@ -169,8 +169,7 @@ fn delete_beside(
         return Err("the copy that stays is the same file".to_owned());
     }
     refuse_less_trusted(&file, &keeper.file)?;
-    let volume = Volume::of(&file, file.opened_as().dev).map_err(said)?;
-    keeper.refuse_volatile(volume.fstype)?;
+    keeper.refuse_volatile(Volume::type_of(&file).map_err(said)?)?;
     let held = Held::take(&file, Action::Delete)?;
     let nobody_writes = || kept.holds() && held.holds();
     match compare(&file, &keeper.file, nobody_writes).map_err(said)? {

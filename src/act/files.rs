@@ -116,17 +116,16 @@ impl Reach {
         }
         let inside = folder.stat().map_err(|error| error.to_string())?;
         refuse_other_mounts(&stat, &inside)?;
-        let volume = Volume::of(&file, stat.dev).map_err(|error| error.to_string())?;
-        match is_acted_on(volume.fstype) {
+        let fstype = Volume::type_of(&file).map_err(|error| error.to_string())?;
+        match is_acted_on(fstype) {
             true => Ok(Found {
                 file,
                 folder,
                 name: name.to_owned(),
-                fstype: volume.fstype,
+                fstype,
             }),
             false => Err(format!(
-                "it is on {}, where files cannot be told apart for certain",
-                volume.fstype
+                "it is on {fstype}, where files cannot be told apart for certain"
             )),
         }
     }

@@ -65,6 +65,12 @@ impl Volume {
 }
 
 impl Volume {
+    /// The type of the filesystem of an open file: one call, where [`Volume::of`]
+    /// takes dozens.
+    pub fn type_of(file: &impl AsFd) -> io::Result<&'static str> {
+        Ok(identity::fstype(file.as_fd())?.name)
+    }
+
     /// Whether two different files, one on each volume, are known not to be two
     /// views of one.
     pub fn is_separate_from(&self, other: &Self) -> bool {
