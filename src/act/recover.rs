@@ -37,7 +37,7 @@ pub(crate) fn settle_entry(entry: &ActionEntry) -> ActionOutcome {
         // The next scan finds it, and reads it: it may have changed in the trash.
         (ActionState::Restoring, Ok(None)) => (ActionState::Restored, "", None),
         (ActionState::Deleting, Ok(None)) => (ActionState::Deleted, "", None),
-        (_, Ok(Some(stat))) => (ActionState::Trashed, "", Some(stat.meta.ctime_ns)),
+        (_, Ok(Some(_))) => (ActionState::Trashed, "", None),
         // Its disk may be offline: the entry stays open.
         (open, Err(_)) => (open, "its trash folder cannot be looked at", None),
         (settled, Ok(None)) => (settled, "", None),
@@ -58,7 +58,9 @@ fn moved(entry: &ActionEntry, stat: &Stat) -> (ActionState, &'static str, Option
         && stat.meta.mtime_ns == state.mtime_ns
         && state.ino.is_none_or(|ino| ino == stat.meta.ino);
     if is_the_one {
-        return (ActionState::Trashed, "", Some(stat.meta.ctime_ns));
+        // Who knows what happened to its content since the crash: with no change time
+        // it counts as unread once it is back.
+        return (ActionState::Trashed, "", None);
     }
     match put_back(entry) {
         Ok(()) => (
@@ -69,7 +71,7 @@ fn moved(entry: &ActionEntry, stat: &Stat) -> (ActionState, &'static str, Option
         Err(_) => (
             ActionState::Trashed,
             "it is another file, and its place is taken",
-            Some(stat.meta.ctime_ns),
+            None,
         ),
     }
 }

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::files::{Reach, Refusal};
 use crate::model::{ActionId, FileState, RunId, is_trash, trash_name};
-use crate::platform::{Dir, Links, Ownership, effective_user};
+use crate::platform::{Dir, Entries, Links, Ownership, effective_user};
 
 /// The list in each trash folder.
 const MANIFEST: &str = "manifest.jsonl";
@@ -98,9 +98,12 @@ impl Trash {
     }
 
     fn delete_if_empty(&self) -> io::Result<()> {
-        let mut names = std::fs::read_dir(&self.path)?;
-        if !names.all(|entry| entry.is_ok_and(|entry| entry.file_name() == MANIFEST)) {
-            return Ok(());
+        // By its handle: its path may lead elsewhere by now.
+        let mut dir = self.dir.open_beneath([""; 0], Links::Refuse)?;
+        for entry in Entries::of(&mut dir)? {
+            if *entry?.name != *OsStr::new(MANIFEST) {
+                return Ok(());
+            }
         }
         match self.dir.delete_entry(OsStr::new(MANIFEST)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

@@ -170,3 +170,20 @@ fn the_trash_is_no_copy_not_even_as_a_root_of_its_own() {
     }
     assert_eq!(names(&env, "tree"), ["tree/b/1"]);
 }
+
+#[test]
+fn a_folder_that_may_not_be_changed_keeps_its_files() {
+    let env = pairs(2);
+    if !rustix::process::geteuid().is_root() {
+        skip!("needs root");
+    }
+    env.run("plan --keep under:tree/b").ok();
+    env.chmod("tree/a", 0o555);
+    let Some(run) = env.run_unprivileged("apply 1 --yes") else {
+        skip!("root cannot give up its rights");
+    };
+    run.code(1)
+        .says("cannot be moved to the trash: Permission denied");
+    assert_eq!(names(&env, "tree").len(), 4);
+    env.chmod("tree/a", 0o755);
+}

@@ -1,6 +1,9 @@
 //! The trash: never scanned, and emptied only beside an equal copy.
 
+use std::os::unix::fs::{PermissionsExt, chown};
+
 use super::{contents, names, pairs};
+use crate::env::skip;
 
 #[test]
 fn the_trash_is_never_scanned_and_no_copy() {
@@ -44,4 +47,76 @@ fn only_what_is_old_enough_is_deleted() {
         .says("0 files deleted");
     assert_eq!(contents(&env, "tree"), before);
     env.run("undo").ok().says("1 file brought back");
+}
+
+#[test]
+fn a_trash_folder_that_another_one_planted_is_not_used() {
+    let user = rustix::process::geteuid().as_raw();
+    let own = format!("tree/.dupescan-trash-{user}");
+    for plant in 0..4 {
+        let env = pairs(1);
+        env.folder("elsewhere");
+        match plant {
+            0 => drop(env.symlink("../elsewhere", &own)),
+            1 => drop(env.file(&own, "in the way")),
+            2 => {
+                env.folder(&own).chmod(&own, 0o777);
+            }
+            _ => {
+                env.folder(&own).chmod(&own, 0o700);
+                if chown(env.path(&own), Some(12_345), None).is_err() {
+                    continue;
+                }
+            }
+        }
+        let before = contents(&env, "");
+        env.run("plan --keep under:tree/b").ok();
+        env.run("apply 1 --yes").ok();
+        // The next folder below is the user's own, too.
+        let below = env.path(format!("tree/a/.dupescan-trash-{user}"));
+        let mode = std::fs::symlink_metadata(below)
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o7777, 0o700, "{plant}");
+        assert_eq!(std::fs::read_dir(env.path("elsewhere")).unwrap().count(), 0);
+        env.run("undo").ok().says("1 file brought back");
+        let after = contents(&env, "");
+        assert!(before.iter().all(|(path, content)| {
+            path.to_string_lossy().contains("/data/") || after[path] == *content
+        }));
+    }
+}
+
+#[test]
+fn the_list_stays_while_the_trash_folder_holds_files() {
+    let env = pairs(2);
+    env.run("plan --keep under:tree/b").ok();
+    env.run("apply 1 --yes").ok();
+    env.remove("tree/b/1");
+    env.run("empty-trash --yes").code(1).says("1 file deleted");
+    let user = rustix::process::geteuid().as_raw();
+    let list = env.path(format!("tree/.dupescan-trash-{user}/1/manifest.jsonl"));
+    if !list.exists() {
+        skip!("the list is elsewhere");
+    }
+    let line = format!("undo --trash {}", list.parent().unwrap().display());
+    env.run(&line).ok().says("1 file brought back");
+    assert!(!list.exists());
+    // The catalog does not know, and says so.
+    env.run("undo").code(1);
+    env.run("empty-trash --yes").code(1);
+    assert_eq!(names(&env, "tree").len(), 2);
+}
+
+#[test]
+fn emptying_says_nothing_of_a_trash_that_a_crash_left_open() {
+    let env = pairs(1);
+    env.run("plan --keep under:tree/b").ok();
+    env.run("apply 1 --yes").ok();
+    let db = rusqlite::Connection::open(env.db()).unwrap();
+    db.execute("UPDATE actions SET state = 'deleting'", [])
+        .unwrap();
+    drop(db);
+    env.run("empty-trash --yes").ok().says("1 file deleted");
 }
