@@ -27,6 +27,8 @@ pub(crate) fn is_acted_on(fstype: &str) -> bool {
 pub(crate) struct Reach {
     roots: OpenRoots,
     protected: HashSet<FileId>,
+    /// The device and the mount of each protected folder.
+    protected_on: HashSet<(u64, Option<u64>)>,
 }
 
 /// A file, open, with the folder that holds its name.
@@ -74,9 +76,14 @@ impl Reach {
         let ids = protected
             .iter()
             .filter_map(|path| FileId::of_path(path).ok());
+        let mounts = protected.iter().filter_map(|path| {
+            let stat = Dir::open_root(path).and_then(|dir| dir.stat()).ok()?;
+            Some((stat.dev, stat.mount))
+        });
         Ok(Self {
             roots,
             protected: ids.collect(),
+            protected_on: mounts.collect(),
         })
     }
 
@@ -135,6 +142,12 @@ impl Reach {
     pub(crate) fn refuse_protected(&self, folder: &Dir) -> Result<(), Refusal> {
         if self.protected.is_empty() {
             return Ok(());
+        }
+        let here = folder.stat().map_err(|error| error.to_string())?;
+        let mut on = self.protected_on.iter();
+        if on.any(|(dev, mount)| *dev == here.dev && *mount != here.mount) {
+            // The way up from a bind mount does not pass the folders it is in.
+            return Err("it is on another mount of a disk with a protected folder".to_owned());
         }
         let walk = || -> io::Result<bool> {
             let mut at = folder.parent()?;

@@ -146,6 +146,23 @@ fn a_folder_protected_after_the_plan_is_not_touched_whatever_its_name() {
 }
 
 #[test]
+fn a_protected_folder_is_not_touched_through_a_bind_mount_either() {
+    let env = TestEnv::new();
+    env.random("keep/sub/f", 1, 5_000)
+        .copy("keep/sub/f", "tree/f");
+    env.folder("tree/mount").settle_clock();
+    let script = "mount --bind keep/sub tree/mount && $DUPESCAN scan tree && \
+                  $DUPESCAN protect keep && $DUPESCAN plan --keep shallowest; \
+                  $DUPESCAN apply 1 --yes";
+    let Some(run) = env.run_with_mounts(script) else {
+        skip!("mounts are not permitted");
+    };
+    run.says("0 files moved to the trash")
+        .says("on another mount of a disk with a protected folder");
+    assert!(env.path("keep/sub/f").exists());
+}
+
+#[test]
 fn a_parent_that_became_a_link_leads_nowhere() {
     let env = pairs(1);
     env.run("plan --keep under:tree/b").ok();
