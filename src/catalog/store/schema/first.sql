@@ -1,4 +1,5 @@
 -- The first schema. Names in braces are replaced by lists from the model; see words.rs.
+-- A list of more than two values would be made a table for every row that is checked.
 
 -- What holds for the whole catalog: exactly one row.
 CREATE TABLE catalog (
@@ -94,7 +95,7 @@ CREATE TABLE files (
     hashed_in  INTEGER,
     racy       INTEGER NOT NULL DEFAULT 0 CHECK (racy IN (0, 1)),
     link       INTEGER NOT NULL DEFAULT 0 CHECK (link IN (0, 1)),
-    scope      INTEGER NOT NULL DEFAULT 0 CHECK (scope IN (0, 1, 2)),
+    scope      INTEGER NOT NULL DEFAULT 0 CHECK (scope BETWEEN 0 AND 2),
     first_scan INTEGER NOT NULL,
     removed_in INTEGER,
     PRIMARY KEY (folder, name)
