@@ -118,18 +118,18 @@ fn summarise(context: &Context, request: &ApplyRequest, applied: &Applied) -> an
         if request.plan.action == Action::Trash {
             writeln!(
                 out,
-                "\nUndo:        {}",
+                "\nUndo:       {}",
                 context.command(&format!("undo {run}"))
             )?;
             writeln!(
                 out,
-                "Free space:  {}",
+                "Free space: {}",
                 context.command(&format!("empty-trash {run}"))
             )?;
         }
         writeln!(
             out,
-            "What and why: {}",
+            "Details:    {}",
             context.command(&format!("journal {run}"))
         )?;
     }

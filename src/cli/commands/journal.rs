@@ -10,13 +10,14 @@ use crate::model::{ActionId, ActionState, Filters, RunId, Timestamp};
 use crate::report::text::counted;
 use crate::report::{Cell, Column};
 
-const RUNS: [Column; 7] = [
+const RUNS: [Column; 8] = [
     Column::new("run", "RUN", 5),
     Column::new("plan", "PLAN", 5),
     Column::new("action", "ACTION", 7),
     Column::new("started", "STARTED", 19),
     Column::new("trashed", "IN TRASH", 9),
     Column::new("deleted", "DELETED", 9),
+    Column::new("restored", "BACK", 9),
     Column::new("skipped", "SKIPPED", 9),
 ];
 
@@ -70,6 +71,7 @@ fn list(context: &Context, args: &JournalArgs) -> anyhow::Result<Exit> {
                 Cell::FileTime(nanoseconds(run.started)),
                 count(ActionState::Trashed),
                 count(ActionState::Deleted),
+                count(ActionState::Restored),
                 count(ActionState::Skipped),
             ])?;
         }

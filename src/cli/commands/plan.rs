@@ -165,7 +165,7 @@ fn summarise(context: &Context, args: &PlanArgs, made: &PlanMade) -> anyhow::Res
             let groups = counted(made.totals.groups, "group", "groups");
             let bytes = human_size(made.totals.bytes);
             writeln!(out, "Plan {id}: {files} in {groups} {fate}, {bytes}")?;
-            if args.keep.is_empty() {
+            if args.keep.is_empty() && args.matching.is_empty() {
                 writeln!(
                     out,
                     "  kept: the shallowest path, then the oldest file (--keep)"
