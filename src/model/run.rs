@@ -61,6 +61,8 @@ macro_rules! with_counters {
             bytes_to_hash, "bytes_to_hash", "bytes_to_hash_total";
             /// Bytes of those already read.
             bytes_hashed, "bytes_hashed", "bytes_hashed_total";
+            /// Bytes of such files that were read before a resumed scan was stopped.
+            bytes_hashed_before, "bytes_hashed_before", "bytes_hashed_before_total";
             /// Paths that failed.
             faults, "errors", "errors_total";
             /// Bytes occupied by files found equal to another one that was read beside them.

@@ -102,7 +102,10 @@ impl Watch {
 pub(crate) fn share(now: &MetricsSnapshot, stage: Stage) -> Option<(u64, u64)> {
     let (done, total) = match stage {
         Stage::Probe => (now.files_probed, now.candidates),
-        Stage::Hash => (now.bytes_hashed, now.bytes_to_hash),
+        Stage::Hash => {
+            let before = now.bytes_hashed_before;
+            (now.bytes_hashed + before, now.bytes_to_hash + before)
+        }
         Stage::List | Stage::Settle => return None,
     };
     // Files that grew, or were read again, must not exceed the total.

@@ -19,8 +19,8 @@ use super::read::{Classes, HashSource};
 use super::start::{Started, start};
 use crate::access::join;
 use crate::catalog::{
-    Candidates, CatalogError, Exclusive, FolderPaths, Pause, ReadOnly, Record, Selection, WorkCopy,
-    Writer, WriterHandle,
+    Candidates, CatalogError, Exclusive, FolderPaths, Pause, ProgressUnit, ReadOnly, Record,
+    Selection, Wanted, WorkCopy, Writer, WriterHandle,
 };
 use crate::model::{
     Fault, Mode, NotCompared, Outcome, ScanCounters, ScanId, ScanOptions, ScanState, Stage, Step,
@@ -226,6 +226,7 @@ impl Run<'_> {
             None => Classes::from(self.candidates(Candidates::to_hash)?),
         };
         if classes.files > 0 {
+            self.count_read_before(classes.bytes)?;
             self.controls.metrics.bytes_to_hash.add(classes.bytes);
             (self.notify)(Notice::ToRead(classes.files, classes.bytes));
         }
@@ -234,6 +235,30 @@ impl Run<'_> {
         let limits = &self.controls.limits;
         let mut source = HashSource::new(classes, Arc::clone(&self.shared), limits);
         self.run_stage(lead, &mut source)
+    }
+
+    /// Lets a resumed scan show how far it has come as a whole, given how much is
+    /// left to read: progress must not begin again with every resume.
+    fn count_read_before(&mut self, left: u64) -> Result<(), ScanError> {
+        let is_resumed = |root: &RootPlan| matches!(root.seeds, Some(Seeds::Unfinished(_)));
+        let is_first_pass = self.controls.metrics.bytes_to_hash.get() == 0;
+        if !is_first_pass || !self.plan.roots.iter().any(is_resumed) {
+            return Ok(());
+        }
+        self.writer.flush()?;
+        let lead = self.shared.lead;
+        let progress = self.timed_query(|run| {
+            let catalog = run.reader()?;
+            let scans = catalog.unfinished_scans()?;
+            match scans.iter().find(|scan| scan.id == lead) {
+                Some(scan) => catalog.stage_progress(scan, &Wanted::by(scan)),
+                None => Ok(None),
+            }
+        })?;
+        let all = progress.filter(|progress| progress.unit == ProgressUnit::Bytes);
+        let before = all.map_or(0, |all| all.total.saturating_sub(left));
+        self.controls.metrics.bytes_hashed_before.add(before);
+        Ok(())
     }
 
     /// Works a stage off, between its two events.

@@ -434,3 +434,35 @@ fn folder_times_are_not_trusted_where_they_need_not_move() {
     env.run_with_overlay("$DUPESCAN resume").unwrap().ok();
     assert_eq!(env.groups().len(), 1);
 }
+
+#[test]
+fn progress_does_not_go_back_over_a_resume() {
+    let env = TestEnv::new();
+    for number in 0..24_u64 {
+        env.random(format!("tree/{number}"), number / 2, 400_000);
+    }
+    env.settle_clock();
+    let share = |env: &TestEnv| {
+        let status = env.run("status --json").ok().json();
+        let progress = &status["unfinished"][0]["progress"];
+        progress["done"].as_f64().unwrap_or(0.0) / progress["total"].as_f64().unwrap_or(1.0)
+    };
+    let mut scan = env.start("scan tree --bwlimit 2M --threads 1 --progress none");
+    assert!(scan.wait_until(|| stage(&env).as_deref() == Some("hash") && share(&env) > 0.3));
+    scan.signal(Signal::INT);
+    scan.wait().code(130);
+    let before = share(&env);
+    let again = "scan tree --bwlimit 2M --threads 1 --progress json --progress-interval 100ms";
+    let run = env.run(again);
+    let number = |line: &Value, name: &str| line[name].as_f64().unwrap_or(0.0);
+    let first = run
+        .err()
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .find(|line| line["stage"] == "hash" && number(line, "bytes_to_hash") > 0.0)
+        .expect("a line of progress while files are read");
+    let read = number(&first, "bytes_hashed_before");
+    let done = read + number(&first, "bytes_hashed");
+    let share = done / (read + number(&first, "bytes_to_hash"));
+    assert!(share >= before - 0.01, "{share} after {before}: {first}");
+}
