@@ -126,7 +126,7 @@ impl<'c> Lookup<'c> {
     }
 
     /// The tree that a file is in, known by what else is in the folders above it:
-    /// on the disk, since the catalog leaves out what is excluded or unreadable.
+    /// on the disk, since the catalog lacks what is excluded or unreadable.
     fn guard(&mut self, path: &Path) -> Option<&'static str> {
         let folder = path.parent()?;
         if let Some(known) = self.guarded.get(folder) {
