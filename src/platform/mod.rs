@@ -14,8 +14,8 @@ mod testing;
 mod volumes;
 
 pub use fs::{
-    AlignedBuffer, Dir, Entries, EntryKind, FileExtent, FileId, Links, NoLease, OpenFile,
-    Ownership, RawEntry, ReadLease, Stat, effective_user,
+    AlignedBuffer, Dir, DiskExtent, Entries, EntryKind, Extents, FileExtent, FileId, Links,
+    NoLease, OpenFile, Ownership, RawEntry, ReadLease, Stat, Unwritten, effective_user,
 };
 pub use process::{
     Allocator, give_back_memory, lower_priority, make_room_for_files, most_open_files,

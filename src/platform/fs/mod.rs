@@ -3,6 +3,7 @@
 mod buffer;
 mod change;
 mod dir;
+mod extents;
 mod file;
 mod lease;
 mod listing;
@@ -13,6 +14,7 @@ mod stat;
 pub use buffer::AlignedBuffer;
 pub use change::{Ownership, effective_user};
 pub use dir::Dir;
+pub use extents::{DiskExtent, Extents, Unwritten};
 pub use file::{FileExtent, OpenFile};
 pub use lease::{NoLease, ReadLease};
 pub use listing::{Entries, RawEntry};
