@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, ValueHint};
+use clap::{ArgAction, Args, ValueHint};
 
 use super::shared::{AnswerArgs, Choice, FilterArgs, one_of};
 use crate::model::{Action, Timestamp};
@@ -67,7 +67,7 @@ pub(crate) struct PlanArgs {
 
     /// Copies that the rules do not tell apart: the path decides (path), or all stay (skip)
     #[arg(long, value_name = "WHAT", default_value = "path", value_parser = one_of(TIES))]
-    #[arg(help_heading = "Limits", hide_short_help = true)]
+    #[arg(action = ArgAction::Set, help_heading = "Limits", hide_short_help = true)]
     pub(crate) on_tie: bool,
 
     /// Stop once so much would be reclaimed, largest first

@@ -44,6 +44,17 @@ fn only_copies_in_the_given_folders_take_part() {
 }
 
 #[test]
+fn tied_copies_can_all_stay() {
+    let env = pairs(1);
+    env.run("plan --keep shallowest --on-tie skip")
+        .ok()
+        .says("Nothing to plan")
+        .says("tied");
+    env.run("plan --keep shallowest --on-tie path").ok();
+    assert_eq!(with_role(&env, "act"), ["tree/b/1"]);
+}
+
+#[test]
 fn bad_rules_and_paths_are_one_sentence() {
     let env = pairs(1);
     let error = env.run("plan --keep older").refused(2);
