@@ -20,9 +20,9 @@ use crate::pool::Shutdown;
 /// Entries that are deleted between two commits.
 const BATCH: u32 = 256;
 /// Why an entry stays.
-const WRITTEN: &str = "a program began to write it or the copy that stays";
+const WRITTEN: &str = "a program has just begun to write to it or to the copy that stays";
 
-/// What came of emptying.
+/// What became of the trash.
 #[derive(Debug, Default)]
 pub struct Emptied {
     /// Names that were deleted for good.
@@ -116,7 +116,7 @@ fn empty_batch(
         trash.dir.sync().map_err(ActError::Sync)?;
     }
     catalog.settle_actions(&outcomes)?;
-    // Only now: without the folder nobody could tell what a crash left.
+    // Only now: without the folder, nobody can tell what a crash left behind.
     trashes.iter().for_each(Trash::delete_if_unused);
     Ok(())
 }
@@ -173,8 +173,8 @@ fn delete_beside(
     let held = Held::take(&file, Action::Delete)?;
     let nobody_writes = || kept.holds() && held.holds();
     match compare(&file, &keeper.file, nobody_writes).map_err(said)? {
-        Comparison::Different => return Err("no copy is equal to it any more".to_owned()),
-        Comparison::Changed => return Err("it or the copy that stays changed just now".to_owned()),
+        Comparison::Different => return Err("no copy equals it any more".to_owned()),
+        Comparison::Changed => return Err("it or the copy that stays has just changed".to_owned()),
         Comparison::Stopped => return Err(WRITTEN.to_owned()),
         Comparison::Equal => sync_keeper(&keeper)?,
     }

@@ -15,7 +15,7 @@ use crate::platform::{Dir, FileId, Links, OpenFile, Stat, Volume, VolumeTable};
 /// tests act on. All others show files that may be reached in another way.
 const ACTED_ON: &[&str] = &["ext4", "xfs", "btrfs", IN_MEMORY];
 
-/// The one whose files are gone once the computer is switched off.
+/// The filesystem whose files are lost when the computer is switched off.
 const IN_MEMORY: &str = "tmpfs";
 
 /// Whether files on a filesystem of this type are acted on.
@@ -45,7 +45,7 @@ impl Found {
     pub(crate) fn refuse_gone(&self) -> Result<(), Refusal> {
         match self.folder.stat_entry(&self.name, Links::Refuse) {
             Ok(stat) if stat.id() == self.file.opened_as().id() => Ok(()),
-            _ => Err("the copy that stays was deleted or replaced just now".to_owned()),
+            _ => Err("the copy that stays has just been deleted or replaced".to_owned()),
         }
     }
 
@@ -114,12 +114,12 @@ impl Reach {
         let file = folder
             .open_file(name, Links::Refuse)
             .map_err(|error| match error.kind() {
-                io::ErrorKind::NotFound => "it does not exist any more".to_owned(),
+                io::ErrorKind::NotFound => "it no longer exists".to_owned(),
                 _ => format!("it cannot be opened: {error}"),
             })?;
         let stat = file.stat_with_mount().map_err(|error| error.to_string())?;
         if !state.is_of(&stat.meta, stat.dev) {
-            return Err("it changed since the scan".to_owned());
+            return Err("it has changed since the scan".to_owned());
         }
         let inside = folder.stat().map_err(|error| error.to_string())?;
         refuse_other_mounts(&stat, &inside)?;
@@ -132,7 +132,7 @@ impl Reach {
                 fstype,
             }),
             false => Err(format!(
-                "it is on {fstype}, where files cannot be told apart for certain"
+                "it is on {fstype}, where files cannot be told apart reliably"
             )),
         }
     }
@@ -146,7 +146,7 @@ impl Reach {
         let here = folder.stat().map_err(|error| error.to_string())?;
         let mut on = self.protected_on.iter();
         if on.any(|(dev, mount)| *dev == here.dev && *mount != here.mount) {
-            // The way up from a bind mount does not pass the folders it is in.
+            // The way up from a bind mount leads past the folders it was mounted from.
             return Err("it is on another mount of a disk with a protected folder".to_owned());
         }
         let walk = || -> io::Result<bool> {

@@ -1,5 +1,5 @@
-//! After a crash: of each entry that the journal leaves open, the disk tells what
-//! happened. Repeating it changes nothing.
+//! Recovery after a crash: the disk tells what happened to each entry that is
+//! still open in the journal. Repeating it changes nothing.
 
 use std::io;
 
@@ -39,7 +39,7 @@ pub(crate) fn settle_entry(entry: &ActionEntry) -> ActionOutcome {
         (ActionState::Deleting, Ok(None)) => (ActionState::Deleted, "", None),
         (_, Ok(Some(_))) => (ActionState::Trashed, "", None),
         // Its disk may be offline: the entry stays open.
-        (open, Err(_)) => (open, "its trash folder cannot be looked at", None),
+        (open, Err(_)) => (open, "its trash folder cannot be opened", None),
         (settled, Ok(None)) => (settled, "", None),
     };
     ActionOutcome {
@@ -58,16 +58,12 @@ fn moved(entry: &ActionEntry, stat: &Stat) -> (ActionState, &'static str, Option
         && stat.meta.mtime_ns == state.mtime_ns
         && state.ino.is_none_or(|ino| ino == stat.meta.ino);
     if is_the_one {
-        // Who knows what happened to its content since the crash: with no change time
-        // it counts as unread once it is back.
+        // Its content may have changed since the crash: without a change time it
+        // counts as unread once it is back.
         return (ActionState::Trashed, "", None);
     }
     match put_back(entry) {
-        Ok(()) => (
-            ActionState::Skipped,
-            "another file was put in its place",
-            None,
-        ),
+        Ok(()) => (ActionState::Skipped, "another file took its place", None),
         Err(_) => (
             ActionState::Trashed,
             "it is another file, and its place is taken",

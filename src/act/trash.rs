@@ -141,7 +141,7 @@ pub(crate) enum Line {
     },
 }
 
-/// A path: exactly in Base64, and for people.
+/// A path: as text for people, and exactly in Base64.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
 pub(crate) struct Place {
     path: String,
@@ -215,7 +215,7 @@ impl<'r> TrashFolders<'r> {
         place
     }
 
-    /// Deletes those that nothing stayed in.
+    /// Deletes those that are empty.
     pub(crate) fn delete_empty(&self) {
         for trash in self.made.values() {
             trash.delete_if_unused();

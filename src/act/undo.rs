@@ -18,7 +18,7 @@ use crate::pool::Shutdown;
 /// Entries that are put back between two commits.
 const BATCH: u32 = 256;
 
-/// What came of undoing.
+/// What became of the files.
 #[derive(Debug, Default)]
 pub struct Undone {
     /// Names that are back.
@@ -235,7 +235,7 @@ impl Folders {
             .map_err(ActError::Sync)
     }
 
-    /// Trash folders that are empty now have no use.
+    /// Deletes trash folders that are empty now.
     fn delete_empty(&self) {
         for trash in self.trashes.values() {
             trash.delete_if_unused();
@@ -246,7 +246,7 @@ impl Folders {
 fn said(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::AlreadyExists => "another file has its name now".to_owned(),
-        io::ErrorKind::NotFound => "it is not in the trash any more".to_owned(),
+        io::ErrorKind::NotFound => "it is no longer in the trash".to_owned(),
         _ => error.to_string(),
     }
 }

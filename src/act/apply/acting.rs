@@ -7,8 +7,9 @@ use crate::pool::Shutdown;
 /// Why an item was not reached.
 pub(crate) const STOPPED: &str = "not reached: stopped";
 
-/// Why a group is skipped of which several copies were to stay.
-pub(crate) const FEWER_STAY: &str = "fewer copies would stay than were asked for";
+/// Why a group is skipped if several copies were to stay and not all of them are
+/// left.
+pub(crate) const FEWER_STAY: &str = "fewer copies would stay than the plan asks for";
 
 /// What all groups of a run share.
 pub(crate) struct Acting {
@@ -18,7 +19,7 @@ pub(crate) struct Acting {
     pub(crate) needs_all_kept: bool,
     /// Whether everything is checked and nothing changed.
     pub(crate) is_rehearsal: bool,
-    /// The user's request to stop. The pool itself is never stopped by it, so that
-    /// each item says what became of it.
+    /// The user's request to stop. It never stops the pool itself, so that each
+    /// item says what became of it.
     pub(crate) shutdown: Shutdown,
 }

@@ -39,20 +39,20 @@ pub struct ApplyRequest {
     pub plan: PlanHeader,
     /// Threads that compare and move.
     pub threads: usize,
-    /// Ends after so many names.
+    /// Ends after this many names.
     pub max_files: Option<u64>,
-    /// Ends once so many bytes are reclaimed.
+    /// Ends once this many bytes are reclaimed.
     pub max_bytes: Option<u64>,
-    /// Whether a group is skipped unless all copies that stay are as they were: more
-    /// than one was asked for.
+    /// Whether a group is skipped unless all copies that stay are unchanged, because
+    /// more than one was asked for.
     pub needs_all_kept: bool,
-    /// Every check, and no change.
+    /// Whether to make every check and change nothing.
     pub is_rehearsal: bool,
-    /// Folders that are never touched, beside those of the catalog.
+    /// Folders that are never touched, besides those of the catalog.
     pub protected: Vec<PathBuf>,
 }
 
-/// What came of it.
+/// What became of it.
 #[derive(Debug, Default)]
 pub struct Applied {
     /// The run in the journal; `None` for a rehearsal.
@@ -63,7 +63,7 @@ pub struct Applied {
     pub bytes: u64,
     /// Names that were not touched, by reason.
     pub skipped: BTreeMap<String, u64>,
-    /// Names that an earlier run of the plan dealt with.
+    /// Names that an earlier run of the plan has done.
     pub done_before: u64,
     /// Whether it was stopped.
     pub is_interrupted: bool,
@@ -186,7 +186,7 @@ impl Applying<'_> {
             || self.request.max_bytes.is_some_and(|most| bytes >= most)
     }
 
-    /// Names and bytes once these groups are dealt with, if all goes well.
+    /// Names and bytes once these groups are done, if all goes well.
     fn with(&self, batch: &[PlannedGroup]) -> (u64, u64) {
         let mut totals = PlanTotals {
             files: self.applied.files,
@@ -197,9 +197,9 @@ impl Applying<'_> {
         (totals.files, totals.bytes)
     }
 
-    /// Leaves the copies of a group for another run that are beyond a limit: never
-    /// more files than were asked for, and no further one once there are so many
-    /// bytes.
+    /// Leaves copies that are beyond a limit to another run: never more files than
+    /// were asked for, and no further one once the bytes that were asked for are
+    /// reached.
     fn cut(&self, group: &mut PlannedGroup, batch: &[PlannedGroup]) {
         let (mut files, mut bytes) = self.with(batch);
         group.copies.retain(|planned| {
@@ -219,7 +219,7 @@ impl Applying<'_> {
     }
 
     /// The group as the catalog knows it now: without copies that an earlier run
-    /// dealt with, or that a newer scan found changed.
+    /// has done, or that a newer scan found changed.
     fn prepare(&mut self, mut group: PlannedGroup) -> Result<PlannedGroup, ActError> {
         let planned_to_stay = group.with_role(Role::Keep).count();
         let mut copies = Vec::new();
@@ -239,7 +239,7 @@ impl Applying<'_> {
                     self.applied.done_before += names;
                 }
                 false if is_act => {
-                    let reason = "a newer scan found it changed or gone";
+                    let reason = "a newer scan found that it has changed or is gone";
                     self.applied.skip(reason, names);
                 }
                 false => {}
@@ -248,7 +248,7 @@ impl Applying<'_> {
         group.copies = copies;
         let kept = group.with_role(Role::Keep).count();
         let refused = match kept {
-            0 => Some("no copy that stays is as it was"),
+            0 => Some("all copies that were to stay have changed or are gone"),
             _ if self.request.needs_all_kept && kept < planned_to_stay => Some(FEWER_STAY),
             _ => None,
         };
@@ -283,7 +283,7 @@ impl Applying<'_> {
             for trash in trashes {
                 trash.dir.sync_filesystem().map_err(ActError::Sync)?;
             }
-            // Of what a worker that panicked left behind, the disk knows.
+            // What a worker that panicked left behind is found out from the disk.
             let known: BTreeSet<_> = outcomes.iter().map(|outcome| outcome.id).collect();
             let lost: Vec<_> = intended.difference(&known).collect();
             if !lost.is_empty() {
@@ -442,7 +442,7 @@ fn trashes_of<'i>(items: impl Iterator<Item = &'i GroupItem>) -> Vec<Arc<Trash>>
     by_path.into_values().collect()
 }
 
-/// The entries of a group for the journal, but for the trash folder.
+/// The journal entries of a group, without the trash folder.
 fn new_actions(group: &PlannedGroup) -> Vec<(PathBuf, NewAction)> {
     let keeper = group.with_role(Role::Keep).next();
     let keeper = keeper

@@ -12,8 +12,8 @@ use crate::model::{Action, ActionId, ActionOutcome, ActionState, PlannedCopy, Pl
 use crate::platform::Links;
 use crate::pool::{WorkItem, WorkerContext};
 
-/// A name that goes, with its number in the journal and its trash folder; no
-/// folder in a rehearsal.
+/// A name that goes, with its number in the journal and its trash folder; a
+/// rehearsal has no folder.
 pub(crate) struct Assigned {
     pub(crate) id: ActionId,
     pub(crate) path: PathBuf,
@@ -54,7 +54,7 @@ impl WorkItem for GroupItem {
 }
 
 impl GroupItem {
-    /// The first copy that stays and is as it was.
+    /// The first copy that stays and is unchanged.
     fn open_keeper(&self) -> Result<Found, Refusal> {
         let mut opened = self
             .group
@@ -65,9 +65,9 @@ impl GroupItem {
             let all = all.map_err(|reason| format!("{FEWER_STAY}: {reason}"))?;
             return all.into_iter().next().ok_or("no copy stays".to_owned());
         }
-        let mut refused = "there is none".to_owned();
+        let mut refused = "no copy stays".to_owned();
         let found = opened.find_map(|opened| opened.map_err(|reason| refused = reason).ok());
-        found.ok_or_else(|| format!("no copy that stays can be compared with: {refused}"))
+        found.ok_or_else(|| format!("no copy that stays can be used to compare with: {refused}"))
     }
 
     /// A copy under the first of its names that it still has.
@@ -143,13 +143,15 @@ impl GroupItem {
             {
                 now.meta
             }
-            _ => return moves.take_back("a program began to write it just now".to_owned()),
+            _ => return moves.take_back("a program has just begun to write to it".to_owned()),
         };
         if let Err(reason) = keeper.refuse_gone() {
             return moves.take_back(reason);
         }
         let note = match held.is_unleased() || kept.is_unleased() {
-            true => "unleased: another user's file, so that writers cannot be seen",
+            true => {
+                "unleased: it belongs to another user, so nobody can tell whether it is being written to"
+            }
             false => "",
         };
         if self.acting.action == Action::Delete {
@@ -187,7 +189,7 @@ impl<'a> Moves<'a> {
         let moved = trash.dir.stat_entry(&new_name, Links::Refuse);
         match moved.map(|moved| moved.id()) {
             Ok(id) if id == found.file.opened_as().id() => Ok(()),
-            _ => Err("another file was put in its place just now".to_owned()),
+            _ => Err("another file has just taken its place".to_owned()),
         }
     }
 

@@ -6,7 +6,7 @@ use crate::act::files::{Found, Refusal};
 use crate::model::{Action, PlannedCopy};
 use crate::platform::{NoLease, OpenFile, ReadLease, effective_user};
 
-/// A file that nobody writes, as far as the system tells.
+/// A file that no program is writing to, as far as the system can tell.
 pub(crate) struct Held<'f> {
     lease: Option<ReadLease<'f>>,
 }
@@ -22,14 +22,14 @@ impl<'f> Held<'f> {
             }
             (Err(NoLease::Unknown), Action::Trash) => Ok(Self { lease: None }),
             (Err(NoLease::Unknown), Action::Delete) => Err(
-                "it belongs to another user, so that nobody can tell whether it is being \
-                 written; only `--action trash` is allowed"
+                "it belongs to another user, so nobody can tell whether it is being written \
+                 to; only `--action trash` is allowed"
                     .to_owned(),
             ),
         }
     }
 
-    /// Whether still nobody writes it.
+    /// Whether no program has begun to write to it.
     pub(crate) fn holds(&self) -> bool {
         self.lease.as_ref().is_none_or(ReadLease::holds)
     }
@@ -41,7 +41,7 @@ impl<'f> Held<'f> {
 }
 
 impl Acting {
-    /// A copy to go, open under all its names.
+    /// A copy that is to go, open under all its names.
     pub(crate) fn open_all(
         &self,
         planned: &PlannedCopy,
@@ -62,7 +62,7 @@ impl Acting {
             .map(|found| found.file.opened_as().id())
             .collect();
         if ids.iter().any(|id| *id != ids[0]) {
-            return Err("its names are no longer names of one file".to_owned());
+            return Err("its names no longer lead to one file".to_owned());
         }
         if ids[0] == keeper.file.opened_as().id() {
             return Err("it is the file that is kept, under another name".to_owned());
@@ -75,7 +75,7 @@ impl Acting {
         Ok(names)
     }
 
-    /// Proves that a copy equals the one that stays, while nobody writes either.
+    /// Proves that a copy equals the one that stays, while nobody writes to either.
     pub(crate) fn prove(
         &self,
         copy: &OpenFile,
@@ -86,16 +86,17 @@ impl Acting {
         match compare(copy, keeper, may_continue).map_err(|error| error.to_string())? {
             Comparison::Equal if held() => Ok(()),
             Comparison::Equal | Comparison::Stopped if !held() => {
-                Err("a program began to write it or the copy that stays".to_owned())
+                Err("a program has just begun to write to it or to the copy that stays".to_owned())
             }
             Comparison::Equal | Comparison::Stopped => Err(STOPPED.to_owned()),
-            Comparison::Different => Err("it is not equal to the copy that stays".to_owned()),
-            Comparison::Changed => Err("it or the copy that stays changed just now".to_owned()),
+            Comparison::Different => Err("it differs from the copy that stays".to_owned()),
+            Comparison::Changed => Err("it or the copy that stays has just changed".to_owned()),
         }
     }
 }
 
-/// Root could hand a user's file to one who may change it later.
+/// Run by root, dupescan could leave a user only a copy that belongs to another
+/// user, who may change it later.
 pub(crate) fn refuse_less_trusted(copy: &OpenFile, keeper: &OpenFile) -> Result<(), Refusal> {
     if effective_user() != 0 {
         return Ok(());

@@ -24,7 +24,7 @@ pub enum Spared {
     MoreNames,
     /// Symbolic links lead to it.
     LinkedTo,
-    /// Files on its filesystem cannot be told apart for certain.
+    /// Files on its filesystem cannot be told apart reliably.
     Filesystem(String),
     /// No copy that could be compared with it stays.
     NoKeeper,
@@ -38,13 +38,13 @@ impl Spared {
             Self::Protected => "in a protected folder".to_owned(),
             Self::Guarded(tree) => format!("in {tree}"),
             Self::Elsewhere => "outside the folders of the plan".to_owned(),
-            Self::Tied => "tied: the rules do not tell it from a kept copy".to_owned(),
+            Self::Tied => "tied with a kept copy: the rules do not tell them apart".to_owned(),
             Self::MoreNames => "has hard links outside the catalog".to_owned(),
             Self::LinkedTo => "symbolic links lead to it".to_owned(),
             Self::Filesystem(fstype) => {
-                format!("on {fstype}, where files cannot be told apart for certain")
+                format!("on {fstype}, where files cannot be told apart reliably")
             }
-            Self::NoKeeper => "no copy to compare it with would stay".to_owned(),
+            Self::NoKeeper => "no other copy would be kept to compare with".to_owned(),
         }
     }
 }
@@ -58,16 +58,16 @@ pub(crate) struct Candidate {
     pub(crate) traits: Traits,
     /// Whether it may be kept as the copy that the others are compared with.
     pub(crate) may_keep: bool,
-    /// Why it may not go, if so.
+    /// Why it must not go, if so.
     pub(crate) spared: Option<Spared>,
 }
 
 /// How many copies stay, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// At least so many.
+    /// At least this many.
     pub copies: u64,
-    /// At least so many on each volume that has any.
+    /// At least this many on each volume that has any.
     pub per_volume: u64,
     /// Copies below one of these folders count as one, and stay or go together.
     pub isolate: Vec<PathBuf>,
@@ -150,7 +150,7 @@ fn kept(group: &[Candidate], limits: &Limits) -> Vec<bool> {
             None => (1, at),
         }
     };
-    // What may not go stays anyway, and counts where it can be kept.
+    // What must not go stays anyway, and counts if it can be compared with.
     let mut kept: Vec<bool> = group.iter().map(|one| one.spared.is_some()).collect();
     let mut units = BTreeSet::new();
     let mut on_volume: BTreeMap<&str, u64> = BTreeMap::new();
@@ -333,7 +333,7 @@ mod tests {
             let keepers = keepers.collect::<Vec<_>>();
             if going().next().is_some() {
                 prop_assert!(!keepers.is_empty());
-                // At least so many stay as were asked for.
+                // At least as many stay as were asked for.
                 let unit = |path: &std::path::Path| {
                     limits.isolate.iter().position(|folder| path.starts_with(folder))
                         .map_or(path.to_owned(), |at| limits.isolate[at].clone())

@@ -1,4 +1,4 @@
-//! What a plan must know of each copy beside its row in a group: whether it may
+//! What a plan must know of each copy besides its row in a group: whether it may
 //! go, whether it may stand for the others, and what the rules ask.
 
 use std::collections::HashMap;

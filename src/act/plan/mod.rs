@@ -35,7 +35,7 @@ pub struct PlanRequest {
     pub scope: Scope,
     /// Makes the filter of the groups; called again for a second pass.
     pub filter: Box<dyn Fn() -> GroupFilter>,
-    /// Ends the plan once it reclaims so many bytes.
+    /// Ends the plan once it reclaims this many bytes.
     pub max_bytes: Option<u64>,
     /// How the plan was asked for, as JSON.
     pub options: String,
@@ -46,7 +46,7 @@ pub struct PlanRequest {
 pub struct PlanMade {
     /// Its number; `None` where nothing is to be done, and no plan is stored.
     pub id: Option<PlanId>,
-    /// Its sums.
+    /// Its totals.
     pub totals: PlanTotals,
     /// Copies that stay for another reason than being kept: how many, and their
     /// bytes.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::model::Globs;
 
-/// What is known of a copy for the rules, beside its paths.
+/// What the rules ask about a copy, besides its paths.
 #[derive(Debug, Clone, Default)]
 pub struct Traits {
     /// Its names; the first one counts as its path.

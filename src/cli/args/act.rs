@@ -10,10 +10,9 @@ use super::shared::{AnswerArgs, Choice, FilterArgs, one_of};
 use crate::model::{Action, Timestamp};
 use crate::settings::values;
 
-/// Plan which copies of duplicates go
+/// Plan which duplicate copies to remove
 ///
-/// Nothing is touched: the plan is shown and saved, `dupescan apply` carries it out. Only copies
-/// below PATH take part, or all.
+/// Touches no file: the plan is shown and saved, and `dupescan apply` carries it out.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -21,29 +20,29 @@ Examples:
   dupescan plan --from ~/Downloads --match ~/Pictures
   dupescan plan --max-bytes 50G")]
 pub(crate) struct PlanArgs {
-    /// Only copies in these folders take part
+    /// Only copies in these folders take part [default: all]
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) paths: Vec<PathBuf>,
 
-    /// Which copy is kept; can be repeated
+    /// Which copy to keep; can be repeated [default: the shallowest, then the oldest]
     ///
-    /// Without it the shallowest, then the oldest. under:PATH, not-under:PATH, glob:GLOB, name:GLOB, not-name:GLOB, oldest, newest,
+    /// Rules: under:PATH, not-under:PATH, glob:GLOB, name:GLOB, not-name:GLOB, oldest, newest,
     /// first-seen, shortest-path, shallowest, shortest-name, most-links, fullest-folder. The first
-    /// rule that tells two copies apart decides; the path comes last.
+    /// rule that tells two copies apart decides, and in the end their paths.
     #[arg(long, value_name = "RULE", help_heading = "Which copies")]
     pub(crate) keep: Vec<OsString>,
 
-    /// Only copies in this folder go
+    /// Remove only copies in this folder
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "paths")]
     #[arg(requires = "matching", help_heading = "Which copies")]
     pub(crate) from: Vec<PathBuf>,
 
-    /// Only those go that have a copy in this folder, which is kept
+    /// Remove only files that have a copy in this folder, and keep that one
     #[arg(long = "match", value_name = "DIR", value_hint = ValueHint::DirPath)]
     #[arg(requires = "from", help_heading = "Which copies")]
     pub(crate) matching: Vec<PathBuf>,
 
-    /// What happens to copies that go: trash (can be undone) or delete
+    /// What to do with the others: trash (can be undone) or delete
     #[arg(long, value_name = "ACTION", default_value = "trash", value_parser = one_of(ACTIONS))]
     #[arg(help_heading = "Which copies")]
     pub(crate) action: Action,
@@ -60,27 +59,27 @@ pub(crate) struct PlanArgs {
     #[arg(help_heading = "Limits", hide_short_help = true)]
     pub(crate) per_volume: u64,
 
-    /// Copies below one PATH count as one, and stay or go together
+    /// Treat the copies below one PATH as one: keep or remove them together
     #[arg(short = 'I', long, requires = "paths", help_heading = "Limits")]
     #[arg(hide_short_help = true)]
     pub(crate) isolate: bool,
 
-    /// Copies that the rules do not tell apart: the path decides (path), or all stay (skip)
+    /// If the rules do not tell copies apart: keep the first path (path) or all (skip)
     #[arg(long, value_name = "WHAT", default_value = "path", value_parser = one_of(TIES))]
     #[arg(action = ArgAction::Set, help_heading = "Limits", hide_short_help = true)]
     pub(crate) on_tie: bool,
 
-    /// Stop once so much would be reclaimed, largest first
+    /// Stop once this much would be reclaimed, largest first
     #[arg(long, value_name = "SIZE", value_parser = values::size, allow_negative_numbers = true)]
     #[arg(help_heading = "Limits")]
     pub(crate) max_bytes: Option<u64>,
 
-    /// Never touch this folder; `dupescan protect` does that for good
+    /// Never touch this folder; `dupescan protect` does so in every plan
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Limits")]
     #[arg(hide_short_help = true)]
     pub(crate) protect: Vec<PathBuf>,
 
-    /// Also act in repositories, node_modules, photo libraries and the like
+    /// Also remove files in repositories, node_modules, photo libraries and so on
     #[arg(long, help_heading = "Limits", hide_short_help = true)]
     pub(crate) include_guarded: bool,
 
@@ -103,8 +102,8 @@ const ACTIONS: &[Choice<Action>] = &[
 ];
 
 const TIES: &[Choice<bool>] = &[
-    ("path", "The first path in byte order stays", false),
-    ("skip", "All of them stay", true),
+    ("path", "Keep the first path, in byte order", false),
+    ("skip", "Keep all of them", true),
 ];
 
 /// List plans, or show one
@@ -116,7 +115,7 @@ Examples:
   dupescan plans 3 --format csv -o plan.csv")]
 pub(crate) struct PlansArgs {
     /// The plan to show
-    #[arg(value_name = "N", value_parser = values::whole(1..=u64::MAX))]
+    #[arg(value_name = "PLAN", value_parser = values::whole(1..=u64::MAX))]
     pub(crate) plan: Option<u64>,
 
     /// Delete the plan
@@ -129,8 +128,8 @@ pub(crate) struct PlansArgs {
 
 /// Carry out a plan
 ///
-/// Every copy is compared byte for byte with one that stays, at the moment it goes. Without
-/// --yes, dupescan asks.
+/// Compares each copy byte for byte with one that stays, just before it moves or deletes it. Asks
+/// first, unless --yes is given.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -138,11 +137,11 @@ Examples:
   dupescan apply 3
   dupescan apply 3 --yes --max-bytes 10G")]
 pub(crate) struct ApplyArgs {
-    /// The plan
-    #[arg(value_name = "N", value_parser = values::whole(1..=u64::MAX))]
+    /// The plan, as `dupescan plans` lists it
+    #[arg(value_name = "PLAN", value_parser = values::whole(1..=u64::MAX))]
     pub(crate) plan: u64,
 
-    /// Make every check, and change nothing
+    /// Make every check, but change nothing
     #[arg(short = 'n', long)]
     pub(crate) dry_run: bool,
 
@@ -150,16 +149,16 @@ pub(crate) struct ApplyArgs {
     #[arg(short, long)]
     pub(crate) yes: bool,
 
-    /// With --yes: really delete what cannot be brought back
+    /// With --yes: delete for good, which cannot be undone
     #[arg(long, requires = "yes")]
     pub(crate) no_undo: bool,
 
-    /// Stop after so many files
+    /// Stop after this many files
     #[arg(long, value_name = "N", value_parser = values::whole(1..=u64::MAX))]
     #[arg(allow_negative_numbers = true)]
     pub(crate) max_files: Option<u64>,
 
-    /// Stop once so much is reclaimed
+    /// Stop once this much is reclaimed
     #[arg(long, value_name = "SIZE", value_parser = values::size, allow_negative_numbers = true)]
     pub(crate) max_bytes: Option<u64>,
 }
@@ -203,7 +202,7 @@ pub(crate) struct JournalArgs {
 
 /// Delete files in the trash for good
 ///
-/// Each is compared byte for byte with a copy that still exists, which must be on the disk.
+/// Compares each file byte for byte with a copy that still exists. A file without one stays.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -215,7 +214,7 @@ pub(crate) struct EmptyTrashArgs {
     #[arg(value_name = "RUN", value_parser = values::whole(1..=u64::MAX))]
     pub(crate) run: Option<u64>,
 
-    /// Only what was moved there before this date, or longer ago (30d)
+    /// Only what was moved there before this date, or longer ago than this (30d)
     #[arg(long, value_name = "DATE", value_parser = values::moment)]
     #[arg(allow_negative_numbers = true)]
     pub(crate) older_than: Option<Timestamp>,
@@ -233,7 +232,7 @@ Examples:
   dupescan protect ~/Pictures/albums
   dupescan protect --remove ~/Pictures/albums")]
 pub(crate) struct ProtectArgs {
-    /// The folder
+    /// The folder to protect
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) path: Option<PathBuf>,
 

@@ -81,7 +81,7 @@ fn confirm(plan: &PlanHeader) -> anyhow::Result<bool> {
 /// Whether the answer on the terminal is one of these.
 pub(crate) fn ask(question: &str, expected: &[&str]) -> anyhow::Result<bool> {
     if !io::stdin().is_terminal() {
-        return Err(exit::usage("no terminal to ask on: expected --yes"));
+        return Err(exit::usage("no terminal to ask on: use --yes"));
     }
     let mut out = output::stdout();
     write!(out, "{question}")?;
@@ -104,7 +104,7 @@ fn summarise(context: &Context, request: &ApplyRequest, applied: &Applied) -> an
     writeln!(out, "{files} {done}, {bytes}")?;
     if applied.done_before > 0 {
         let before = counted(applied.done_before, "file", "files");
-        writeln!(out, "  {before} dealt with by an earlier run")?;
+        writeln!(out, "  {before} already done by an earlier run")?;
     }
     for (reason, names) in &applied.skipped {
         writeln!(

@@ -25,7 +25,7 @@ pub(crate) fn run(context: &Context, args: &EmptyTrashArgs) -> anyhow::Result<Ex
     let files = counted(files, "file", "files");
     let question = match args.older_than {
         Some(_) => format!(
-            "Delete what is old enough of {files} ({}) in the trash for good? [y/N] ",
+            "Delete for good what is old enough of the {files} ({}) in the trash? [y/N] ",
             human_size(bytes)
         ),
         None => format!(

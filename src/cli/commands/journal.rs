@@ -13,12 +13,12 @@ use crate::report::{Cell, Column};
 const RUNS: [Column; 8] = [
     Column::new("run", "RUN", 5),
     Column::new("plan", "PLAN", 5),
-    Column::new("action", "ACTION", 7),
-    Column::new("started", "STARTED", 19),
-    Column::new("trashed", "IN TRASH", 9),
-    Column::new("deleted", "DELETED", 9),
-    Column::new("restored", "BACK", 9),
-    Column::new("skipped", "SKIPPED", 9),
+    Column::new("action", "ACTION", 6),
+    Column::new("started", "STARTED", 16),
+    Column::new("trashed", "IN TRASH", 8),
+    Column::new("deleted", "DELETED", 7),
+    Column::new("restored", "BACK", 7),
+    Column::new("skipped", "SKIPPED", 7),
 ];
 
 const ENTRIES: [Column; 8] = [

@@ -155,12 +155,9 @@ fn options(args: &PlanArgs) -> serde_json::Value {
 fn summarise(context: &Context, args: &PlanArgs, made: &PlanMade) -> anyhow::Result<()> {
     let mut out = output::stdout();
     match made.id {
-        None => writeln!(out, "Nothing to plan: no copy can go.")?,
+        None => writeln!(out, "Nothing to plan: no copy can be removed")?,
         Some(id) => {
-            let fate = match args.action {
-                Action::Trash => "to be moved to the trash",
-                Action::Delete => "to be deleted",
-            };
+            let fate = fate(args.action);
             let files = counted(made.totals.files, "file", "files");
             let groups = counted(made.totals.groups, "group", "groups");
             let bytes = human_size(made.totals.bytes);
@@ -178,7 +175,7 @@ fn summarise(context: &Context, args: &PlanArgs, made: &PlanMade) -> anyhow::Res
         let words = reason.words();
         writeln!(
             out,
-            "  not in it: {copies}, {}: {words}",
+            "  not included: {copies}, {}: {words}",
             human_size(*bytes)
         )?;
     }
@@ -186,7 +183,7 @@ fn summarise(context: &Context, args: &PlanArgs, made: &PlanMade) -> anyhow::Res
         let copies = counted(made.outdated, "copy", "copies");
         writeln!(
             out,
-            "  not in it: {copies}: offline, or changed since the scan"
+            "  not included: {copies}: offline, or changed since the scan"
         )?;
     }
     if let Some(id) = made.id {
@@ -213,6 +210,14 @@ fn summarise(context: &Context, args: &PlanArgs, made: &PlanMade) -> anyhow::Res
         writeln!(out, "Apply it: {}", context.command(&format!("apply {id}")))?;
     }
     Ok(out.flush()?)
+}
+
+/// What happens to the copies that a plan removes.
+pub(crate) fn fate(action: Action) -> &'static str {
+    match action {
+        Action::Trash => "to be moved to the trash",
+        Action::Delete => "to be deleted",
+    }
 }
 
 /// What `--priority`, which names what is removed, is here.

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::plan::fate;
 use crate::cli::args::PlansArgs;
 use crate::cli::session::{Context, Output, header};
 use crate::cli::terminal::{Exit, exit, output};
@@ -11,8 +12,8 @@ use crate::report::{Cell, Column};
 
 const PLANS: [Column; 6] = [
     Column::new("plan", "PLAN", 6),
-    Column::new("action", "ACTION", 7),
-    Column::new("created", "CREATED", 19),
+    Column::new("action", "ACTION", 6),
+    Column::new("created", "CREATED", 16),
     Column::new("groups", "GROUPS", 9),
     Column::new("files", "FILES", 9),
     Column::new("bytes", "SIZE", 10),
@@ -128,7 +129,8 @@ fn show(context: &Context, args: &PlansArgs, plan: PlanId) -> anyhow::Result<Exi
         }
         let files = counted(plan.totals.files, "file", "files");
         let bytes = size(plan.totals.bytes, output.is_exact());
-        let sentence = format!("{} {files}, {bytes}", plan.action.name());
+        let fate = fate(plan.action);
+        let sentence = format!("{files} {fate}, {bytes}");
         let left = answer.end(&plan.totals, &[sentence])?;
         Ok((left, Exit::Done))
     })

@@ -16,15 +16,15 @@ pub(crate) fn run(context: &Context, args: &ProtectArgs) -> anyhow::Result<Exit>
     let path = resolve(typed)?;
     if !args.remove && !path.is_dir() {
         return Err(exit::usage(format_args!(
-            "{} is not a folder: expected one that exists",
+            "{} is not a folder",
             typed.display()
         )));
     }
     let mut catalog = context.exclusive("protect")?;
     let sentence = match args.remove {
-        false if catalog.protect(&path)? => "protected",
-        false => "was protected already",
-        true if catalog.unprotect(&path)? => "no longer protected",
+        false if catalog.protect(&path)? => "is protected now",
+        false => "is protected already",
+        true if catalog.unprotect(&path)? => "is no longer protected",
         true => {
             return Err(exit::usage(format_args!(
                 "{} is not protected",

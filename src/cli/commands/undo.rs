@@ -46,7 +46,7 @@ pub(crate) fn run_of(context: &Context, typed: Option<u64>) -> anyhow::Result<Ru
                 "there is no run {number} (`{journal}` lists them)"
             ))
         }
-        None => exit::usage("no plan was applied yet"),
+        None => exit::usage("no plan has been applied yet"),
     })
 }
 

@@ -20,7 +20,7 @@ fn redundant_copies_go_to_the_trash_and_a_rescan_reads_nothing() {
     env.run("report").ok().says("no duplicates");
     env.run("apply 1 --yes")
         .ok()
-        .says("3 files dealt with by an earlier run");
+        .says("3 files already done by an earlier run");
     env.run("journal").ok().says("2 runs").says("trash");
     env.run("journal 1 --format csv").ok().says("trashed");
 }
@@ -48,7 +48,7 @@ fn a_rehearsal_checks_everything_and_changes_nothing() {
     env.run("apply 1 --dry-run")
         .code(1)
         .says("1 file would be moved to the trash")
-        .says("it changed since the scan");
+        .says("it has changed since the scan");
     assert_eq!(
         before,
         (
@@ -73,8 +73,8 @@ fn what_changed_since_the_scan_is_skipped() {
     env.run("apply 1 --yes")
         .code(1)
         .says("1 file moved to the trash")
-        .says("it changed since the scan")
-        .says("no copy that stays can be compared with");
+        .says("it has changed since the scan")
+        .says("no copy that stays can be used to compare with");
     let after = contents(&env, "tree");
     let gone: Vec<_> = before
         .keys()

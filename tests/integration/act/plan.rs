@@ -105,7 +105,7 @@ fn a_plan_changed_by_a_newer_scan_is_checked_against_it() {
     env.run("scan tree").ok();
     env.run("apply 1 --yes")
         .code(1)
-        .says("a newer scan found it changed or gone");
+        .says("a newer scan found that it has changed or is gone");
     assert!(env.path("tree/a/1").exists());
     assert!(!env.path("tree/a/2").exists());
 }
