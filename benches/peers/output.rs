@@ -10,7 +10,7 @@ use serde_json::Value;
 /// Paths that a program takes for equal.
 pub(crate) type PathGroup = Vec<PathBuf>;
 
-/// The forms of output that can be read.
+/// The output formats that can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
     /// A path a line, an empty line after a group.

@@ -126,7 +126,7 @@ fn work_off(
     if matches!(ended, Ok(StageEnd::Finished)) && is_whole && saved.is_ok() {
         saved = writer.handle().finish_audit(source.run);
     }
-    // Where the writer died, its own error says why.
+    // If the writer died, its own error says why.
     writer.finish()?;
     saved?;
     Ok(AuditOutcome {

@@ -48,7 +48,7 @@ pub struct Entries<'d> {
 }
 
 /// Memory that the names of one folder may take: more than twenty million short
-/// ones. A filesystem that is wrong may go on giving names for ever.
+/// ones. A broken filesystem may return names for ever.
 const MOST: usize = 1 << 30;
 
 impl<'d> Entries<'d> {

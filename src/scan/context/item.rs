@@ -26,7 +26,7 @@ pub(crate) struct ItemContext<'a> {
     bytes_read: u64,
 }
 
-/// What came of opening a copy.
+/// The result of opening a copy.
 pub(crate) enum Opening {
     /// It is what the catalog says; and its path, for messages.
     Opened(OpenFile, PathBuf),

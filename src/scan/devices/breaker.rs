@@ -19,7 +19,7 @@ pub(crate) struct Breakers {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// So many faults in a row.
+    /// This many faults in a row.
     Closed(u32),
     /// Nothing is sent until the device check comes back.
     Open,

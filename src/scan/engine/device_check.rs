@@ -14,7 +14,7 @@ use crate::pool::Shutdown;
 /// How long to wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// What came of asking.
+/// The answer.
 #[derive(Debug)]
 pub(crate) enum Answer {
     /// The device works, or at least does not fail as a whole.

@@ -22,7 +22,7 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// Work that was not tried yet.
+    /// Work that has not been tried yet.
     pub(crate) fn new(item: Item) -> Self {
         Self {
             item,
@@ -194,7 +194,7 @@ impl Task {
     }
 }
 
-/// So many copies that agree in size and probe.
+/// The number of copies that agree in size and probe.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ClassSpan {
     pub(crate) copies: usize,
@@ -230,7 +230,7 @@ pub(crate) struct ListItem {
     pub volume: VolumeId,
     /// Its id.
     pub folder: FolderId,
-    /// How deep below the root the folder lies that the user named.
+    /// How deep below the root the folder is that the user named.
     pub start_depth: usize,
     /// What led to it.
     pub origin: Origin,

@@ -20,7 +20,7 @@ use crate::scan::observe::{Metrics, events};
 /// How often stalled workers are looked for.
 const WATCH: Duration = Duration::from_millis(500);
 /// A look for stalled workers that comes this much later than planned means
-/// that the process itself stood still (SIGSTOP, Ctrl-Z, a frozen container).
+/// that the process itself was suspended (SIGSTOP, Ctrl-Z, a frozen container).
 /// Long enough not to mistake a busy machine for that; where only a query held
 /// the orchestrator up, a stalled worker is named that much later.
 const STOOD_STILL: Duration = Duration::from_secs(2);
@@ -113,7 +113,7 @@ impl Engine {
         })
     }
 
-    /// Works a source off. When it returns `Finished`, everything learned was
+    /// Works through a source. When it returns `Finished`, everything learned was
     /// sent to the writer: flush it before asking the catalog.
     pub(crate) fn run_stage(&mut self, source: &mut dyn Source) -> Result<StageEnd, ScanError> {
         self.watched = Instant::now();

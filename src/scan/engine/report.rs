@@ -86,7 +86,7 @@ pub struct Audited {
     pub expected: Option<Digest>,
     /// Size and times as scanned.
     pub state: FileState,
-    /// What came of it.
+    /// What was found.
     pub verdict: AuditVerdict,
     pub(crate) names: Vec<WorkName>,
     pub(crate) racy: bool,

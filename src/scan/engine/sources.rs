@@ -62,7 +62,7 @@ pub(crate) struct ListStart {
     pub(crate) scan: ScanId,
     pub(crate) root: RootId,
     pub(crate) volume: VolumeId,
-    /// How deep below the root the folder lies that the user named.
+    /// How deep below the root the folder is that the user named.
     pub(crate) start_depth: usize,
 }
 

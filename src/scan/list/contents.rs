@@ -43,8 +43,8 @@ pub(super) struct Contents<'v, 'a, 'c> {
     began: i64,
     /// Whether an interrupted scan listed the folder before.
     is_repeat: bool,
-    /// Whether nothing that was learned of its files holds, since they are on
-    /// another volume now.
+    /// Whether what was learned about its files no longer holds, since they are
+    /// on another volume now.
     is_elsewhere: bool,
     /// The folders found in all parts, and what all parts add up to.
     folders: Vec<(OsString, bool)>,
@@ -385,8 +385,8 @@ fn in_order(entries: &mut Vec<RawEntry>) {
     entries.dedup_by(|later, kept| later.name == kept.name);
 }
 
-/// Whether the folder is on a volume on which nothing holds that was learned of its
-/// files.
+/// Whether what was learned about the folder's files no longer holds, because of
+/// the volume they are on now.
 fn is_elsewhere(
     visit: &Visit<'_, '_>,
     folder: &Folder,

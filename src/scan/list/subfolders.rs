@@ -69,7 +69,7 @@ impl Subfolders {
         result
     }
 
-    /// Takes folders with a mount point somewhere below for unplugged too.
+    /// Treats folders with a mount point somewhere below them as unplugged too.
     pub(crate) fn keep_unplugged<E>(
         &mut self,
         holds_mount_point: impl Fn(FolderId) -> Result<bool, E>,

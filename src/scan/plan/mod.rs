@@ -235,7 +235,7 @@ impl Plan {
 }
 
 impl Request {
-    /// The same options again, with nothing believed that looks wrong.
+    /// The same options, but nothing is accepted that looks wrong.
     fn again(options: ScanOptions) -> Self {
         Self {
             paths: Vec::new(),

@@ -1,5 +1,5 @@
 //! Roots that are in another place now, because their disk is mounted there or their
-//! folder was renamed. When in doubt, what is there is another folder.
+//! folder was renamed. Without proof, what is there is another folder.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,15 +24,15 @@ pub(super) fn follow(
         return Ok(false);
     }
     let mut has_moved = false;
-    let mut doubtful = Vec::new();
+    let mut refused = Vec::new();
     for root in roots {
         let there = still_there(&root, volumes);
         let find = |path: &&PathBuf| find(&root, path, there.is_some(), volumes);
         let Some(found) = paths.iter().find_map(find) else {
             continue;
         };
-        if let Some(why) = doubt(&root, &found, there.as_deref()) {
-            doubtful.push((root.path, found.path, why));
+        if let Some(why) = refusal(&root, &found, there.as_deref()) {
+            refused.push((root.path, found.path, why));
         } else if !overlaps_another(&catalog.roots()?, &root, &found.path) {
             let volume = catalog.register_volume(&volume_row(&found.volume))?;
             catalog.move_root(&root.path, &found.path, volume)?;
@@ -41,8 +41,8 @@ pub(super) fn follow(
         }
     }
     let roots = catalog.roots()?;
-    doubtful.retain(|(_, path, _)| is_new(path, &roots));
-    for (root, path, why) in doubtful {
+    refused.retain(|(_, path, _)| is_new(path, &roots));
+    for (root, path, why) in refused {
         notify(Notice::NotMoved(path, root, why));
     }
     Ok(has_moved)
@@ -109,7 +109,7 @@ fn still_there(root: &RootRow, volumes: &VolumeTable) -> Option<Arc<Volume>> {
 }
 
 /// Why a folder that looks like a root is not taken for it, if so.
-fn doubt(root: &RootRow, found: &Found, there: Option<&Volume>) -> Option<&'static str> {
+fn refusal(root: &RootRow, found: &Found, there: Option<&Volume>) -> Option<&'static str> {
     let is_same = found.volume.identity == root.volume.identity;
     match there {
         Some(there) if there.dev == found.volume.dev => {

@@ -261,7 +261,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Works a stage off, between its two events.
+    /// Runs a stage, between its two events.
     fn run_stage(&mut self, scan: ScanId, source: &mut dyn Source) -> Result<StageEnd, ScanError> {
         let began = Instant::now();
         let ended = self.engine.run_stage(source);

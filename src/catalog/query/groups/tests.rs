@@ -218,23 +218,26 @@ fn removed_files_are_left_out() {
 }
 
 #[test]
-fn only_what_was_compared_together_is_verified() {
-    let verified = |files: &[TestFile<'_>]| {
+fn only_what_was_compared_together_is_byte_for_byte() {
+    let is_byte_for_byte = |files: &[TestFile<'_>]| {
         let bed = Bed::new();
         bed.scan("/r", files);
         let group = list(&bed, GroupFilter::default()).next_group().unwrap();
         group.unwrap().byte_for_byte
     };
-    assert!(verified(&[
+    assert!(is_byte_for_byte(&[
         file("a", 10, 1).compared(7),
         file("b", 10, 2).compared(7)
     ]));
-    assert!(!verified(&[
+    assert!(!is_byte_for_byte(&[
         file("a", 10, 1).compared(7),
         file("b", 10, 2).compared(8)
     ]));
-    assert!(!verified(&[file("a", 10, 1).compared(7), file("b", 10, 2)]));
-    assert!(!verified(&[file("a", 10, 1), file("b", 10, 2)]));
+    assert!(!is_byte_for_byte(&[
+        file("a", 10, 1).compared(7),
+        file("b", 10, 2)
+    ]));
+    assert!(!is_byte_for_byte(&[file("a", 10, 1), file("b", 10, 2)]));
 }
 
 #[test]
