@@ -24,11 +24,12 @@ pub(crate) struct PlanArgs {
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) paths: Vec<PathBuf>,
 
-    /// Which copy to keep; can be repeated [default: the shallowest, then the oldest]
+    /// Which copy to keep: oldest, newest, under:PATH …
     ///
-    /// Rules: under:PATH, not-under:PATH, glob:GLOB, name:GLOB, not-name:GLOB, oldest, newest,
-    /// first-seen, shortest-path, shallowest, shortest-name, most-links, fullest-folder. The first
-    /// rule that tells two copies apart decides, and in the end their paths.
+    /// Can be repeated; without it, the shallowest and then the oldest. Rules: under:PATH,
+    /// not-under:PATH, glob:GLOB, name:GLOB, not-name:GLOB, oldest, newest, first-seen,
+    /// shortest-path, shallowest, shortest-name, most-links, fullest-folder. The first rule that
+    /// tells two copies apart decides, and in the end their paths.
     #[arg(long, value_name = "RULE", help_heading = "Which copies")]
     pub(crate) keep: Vec<OsString>,
 
@@ -37,7 +38,7 @@ pub(crate) struct PlanArgs {
     #[arg(requires = "matching", help_heading = "Which copies")]
     pub(crate) from: Vec<PathBuf>,
 
-    /// Remove only files that have a copy in this folder, and keep that one
+    /// Remove only files with a copy in this folder (kept)
     #[arg(long = "match", value_name = "DIR", value_hint = ValueHint::DirPath)]
     #[arg(requires = "from", help_heading = "Which copies")]
     pub(crate) matching: Vec<PathBuf>,
