@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use super::digest::Digest;
 use super::files::{CopyEntry, FileState, total};
 use super::ids::{ActionId, PlanId, RunId, ScanId};
+use super::options::PlanOptions;
 use super::stage::words;
 use super::time::Timestamp;
 
@@ -153,8 +154,8 @@ pub struct PlanHeader {
     pub id: PlanId,
     /// What it does.
     pub action: Action,
-    /// The rules and limits it was made with, as JSON.
-    pub options: String,
+    /// The rules and limits it was made with.
+    pub options: PlanOptions,
     /// The newest scan when it was made.
     pub scan: ScanId,
     /// When it was made.

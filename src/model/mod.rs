@@ -19,8 +19,8 @@ pub use action::{
     PlannedCopy, PlannedGroup, Role, RunHeader, is_trash, trash_name,
 };
 pub use digest::{Algorithm, Digest, Probe};
-pub use escape::escape;
 pub(crate) use escape::{disarm, is_hazardous};
+pub use escape::{escape, unescape};
 pub use fault::{Fault, FaultClass, Step};
 pub(crate) use files::CopyNumbers;
 pub use files::{
@@ -29,7 +29,7 @@ pub use files::{
 };
 pub use ids::{ActionId, FaultId, FolderId, PlanId, RootId, RunId, ScanId, VolumeId};
 pub use limits::{Durability, Limits};
-pub use options::{Filters, IoMode, ListingOptions, Mode, ScanOptions};
+pub use options::{Filters, IoMode, ListingOptions, Mode, PlanOptions, ScanOptions};
 pub(crate) use run::with_counters;
 pub use run::{
     Findings, GROUPS_FOR_FOLDERS, ItemKind, KindDurations, MetricsSnapshot, NamedCount, Outcome,

@@ -167,6 +167,85 @@ impl ScanOptions {
     }
 }
 
+/// Everything that shapes a plan, besides the copies it finds: stored with it, so
+/// that a changed plan is held to the same rules.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PlanOptions {
+    /// Only copies below these folders take part; all if there are none.
+    #[serde(with = "escaped_paths")]
+    pub paths: Vec<PathBuf>,
+    /// The keep rules as they were typed; the default ones if there are none.
+    pub keep: Vec<String>,
+    /// Only copies below these go.
+    #[serde(with = "escaped_paths")]
+    pub from: Vec<PathBuf>,
+    /// Only copies below these are compared with, and stay.
+    #[serde(with = "escaped_paths", rename = "match")]
+    pub matching: Vec<PathBuf>,
+    /// At least this many copies stay.
+    pub copies: u64,
+    /// At least this many copies stay on each volume that has any.
+    pub per_volume: u64,
+    /// Copies below one of `paths` count as one, and stay or go together.
+    pub isolate: bool,
+    /// Copies that the rules do not tell apart all stay.
+    pub skip_ties: bool,
+    /// The plan ends once it reclaims this many bytes.
+    pub max_bytes: Option<u64>,
+    /// Folders that this plan never touches.
+    #[serde(with = "escaped_paths")]
+    pub protect: Vec<PathBuf>,
+    /// Trees whose files belong together are acted on too.
+    pub include_guarded: bool,
+    /// Smallest file size.
+    pub min_size: Option<u64>,
+    /// Largest file size.
+    pub max_size: Option<u64>,
+    /// Only files with one of these extensions, if there are any.
+    pub ext: Vec<String>,
+    /// Globs of files that take no part.
+    pub exclude: Vec<String>,
+}
+
+impl PlanOptions {
+    /// The options as the catalog stores them.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("plain options always serialise")
+    }
+
+    /// The options that the catalog stored; `None` where they cannot be read.
+    pub fn from_json(json: &str) -> Option<Self> {
+        serde_json::from_str(json).ok()
+    }
+
+    /// Whether more than one copy of each file was asked to stay.
+    pub fn keeps_several(&self) -> bool {
+        self.copies > 1 || self.per_volume > 0
+    }
+}
+
+/// Paths as escaped text, which leads back to their exact bytes.
+mod escaped_paths {
+    use std::path::PathBuf;
+
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use crate::model::escape::{escape, unescape};
+
+    pub(super) fn serialize<S: Serializer>(paths: &[PathBuf], to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(paths.iter().map(escape))
+    }
+
+    pub(super) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Vec<PathBuf>, D::Error> {
+        let texts = Vec::<String>::deserialize(from)?;
+        let paths = texts.iter().map(|text| unescape(text).map(PathBuf::from));
+        let paths: Option<_> = paths.collect();
+        paths.ok_or_else(|| D::Error::custom("not an escaped path"))
+    }
+}
+
 /// What an answer was narrowed down to.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Filters {
@@ -192,6 +271,9 @@ pub struct Filters {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
     use super::*;
 
     #[test]
@@ -208,6 +290,20 @@ mod tests {
         assert_eq!(ScanOptions::from_json(&options.to_json()), Some(options));
         let nothing = ScanOptions::from_json("{}");
         assert_eq!(nothing, Some(ScanOptions::default()));
+    }
+
+    #[test]
+    fn options_of_plans_keep_the_exact_bytes_of_paths() {
+        let path = PathBuf::from(OsStr::from_bytes(b"/a\\b\n\xff"));
+        let options = PlanOptions {
+            from: vec![path],
+            matching: vec!["/b".into()],
+            copies: 2,
+            ..PlanOptions::default()
+        };
+        let json = options.to_json();
+        assert_eq!(PlanOptions::from_json(&json), Some(options), "{json}");
+        assert_eq!(PlanOptions::from_json(r#"{"from": ["\\q"]}"#), None);
     }
 
     #[test]

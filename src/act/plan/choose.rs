@@ -64,15 +64,15 @@ pub(crate) struct Candidate {
 
 /// How many copies stay, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
+pub(crate) struct Limits {
     /// At least this many.
-    pub copies: u64,
+    pub(crate) copies: u64,
     /// At least this many on each volume that has any.
-    pub per_volume: u64,
+    pub(crate) per_volume: u64,
     /// Copies below one of these folders count as one, and stay or go together.
-    pub isolate: Vec<PathBuf>,
+    pub(crate) isolate: Vec<PathBuf>,
     /// Whether copies that the rules do not tell apart all stay.
-    pub skip_ties: bool,
+    pub(crate) skip_ties: bool,
 }
 
 impl Default for Limits {

@@ -13,17 +13,17 @@ use crate::model::{CopyEntry, Group};
 
 /// Which copies take part.
 #[derive(Debug, Clone, Default)]
-pub struct Scope {
+pub(crate) struct Scope {
     /// Only copies below these folders take part at all; everywhere when empty.
-    pub within: Vec<PathBuf>,
+    pub(crate) within: Vec<PathBuf>,
     /// Only copies below these go; `within` when empty.
-    pub from: Vec<PathBuf>,
+    pub(crate) from: Vec<PathBuf>,
     /// Only copies below these are compared with and kept; all when empty.
-    pub matching: Vec<PathBuf>,
+    pub(crate) matching: Vec<PathBuf>,
     /// Folders that are never touched.
-    pub protected: Vec<PathBuf>,
+    pub(crate) protected: Vec<PathBuf>,
     /// Whether trees whose files belong together are acted on too.
-    pub include_guarded: bool,
+    pub(crate) include_guarded: bool,
 }
 
 /// Looks copies up.

@@ -7,18 +7,19 @@ mod lookup;
 mod rules;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-pub use choose::{Limits, Spared};
-pub use lookup::Scope;
+pub use choose::Spared;
 pub use rules::{DEFAULT_RULES, KeepRule, RULES};
 
-use choose::{Candidate, Chosen, choose};
-use lookup::Lookup;
+use choose::{Candidate, Chosen, Limits, choose};
+use lookup::{Lookup, Scope};
 
 use crate::access::Checker;
 use crate::catalog::{CatalogError, Exclusive, GroupFilter, GroupList};
-use crate::model::{Action, Group, PlanId, PlanTotals, PlannedCopy, PlannedGroup, Role};
+use crate::model::{
+    Action, Globs, Group, PlanId, PlanOptions, PlanTotals, PlannedCopy, PlannedGroup, Role,
+};
 
 /// Groups that a summary names.
 const LARGEST: usize = 10;
@@ -27,18 +28,70 @@ const LARGEST: usize = 10;
 pub struct PlanRequest {
     /// What happens to the copies that go.
     pub action: Action,
-    /// Which copies stay; the first difference decides.
+    /// How it was asked for.
+    pub options: PlanOptions,
+    /// Which copies stay, as the options say; the first difference decides.
     pub rules: Vec<KeepRule>,
-    /// How many stay.
-    pub limits: Limits,
+    /// Files that take no part, as the options say.
+    pub exclude: Globs,
+    /// Folders that no plan touches.
+    pub protected: Vec<PathBuf>,
+}
+
+impl PlanRequest {
+    /// How many copies stay.
+    fn limits(&self) -> Limits {
+        let PlanOptions {
+            copies,
+            per_volume,
+            isolate,
+            skip_ties,
+            ..
+        } = self.options;
+        Limits {
+            copies,
+            per_volume,
+            isolate: match isolate {
+                true => self.options.paths.clone(),
+                false => Vec::new(),
+            },
+            skip_ties,
+        }
+    }
+
     /// Which copies take part.
-    pub scope: Scope,
-    /// Makes the filter of the groups; called again for a second pass.
-    pub filter: Box<dyn Fn() -> GroupFilter>,
-    /// Ends the plan once it reclaims this many bytes.
-    pub max_bytes: Option<u64>,
-    /// How the plan was asked for, as JSON.
-    pub options: String,
+    fn scope(&self) -> Scope {
+        let own = self.options.protect.iter();
+        Scope {
+            within: self.options.paths.clone(),
+            from: self.options.from.clone(),
+            matching: self.options.matching.clone(),
+            protected: own.chain(&self.protected).cloned().collect(),
+            include_guarded: self.options.include_guarded,
+        }
+    }
+
+    /// Which groups are looked at.
+    fn filter(&self) -> GroupFilter {
+        let PlanOptions {
+            paths,
+            from,
+            min_size,
+            max_size,
+            ext,
+            ..
+        } = &self.options;
+        let globs = self.exclude.clone();
+        GroupFilter {
+            min_size: *min_size,
+            max_size: *max_size,
+            extensions: ext.clone(),
+            below: if from.is_empty() { paths } else { from }.clone(),
+            exclude: (!globs.is_empty())
+                .then(|| Box::new(move |path: &Path| globs.matches_file(path)) as _),
+            ..GroupFilter::default()
+        }
+    }
 }
 
 /// A plan that was made.
@@ -61,27 +114,27 @@ pub struct PlanMade {
 pub fn make_plan(catalog: &mut Exclusive, request: &PlanRequest) -> Result<PlanMade, CatalogError> {
     let reader = catalog.reader()?;
     let checker = Checker::of(&reader)?;
-    let mut lookup = Lookup::new(&reader, &request.scope)?;
+    let scope = request.scope();
+    let mut lookup = Lookup::new(&reader, &scope)?;
     if request.rules.iter().any(KeepRule::wants_folders) {
-        let mut groups = GroupList::build(reader.sibling()?, (request.filter)())?;
+        let mut groups = GroupList::build(reader.sibling()?, request.filter())?;
         while let Some(group) = groups.next_group()? {
             lookup.count_folders(&group);
         }
     }
-    let mut groups = GroupList::build(reader.sibling()?, (request.filter)())?;
+    let mut groups = GroupList::build(reader.sibling()?, request.filter())?;
+    let limits = request.limits();
     let mut made = PlanMade::default();
     let mut writer = catalog.begin_plan(request.action, &request.options)?;
     while let Some(group) = groups.next_group()? {
-        if request
-            .max_bytes
-            .is_some_and(|most| made.totals.bytes >= most)
-        {
+        let most = request.options.max_bytes;
+        if most.is_some_and(|most| made.totals.bytes >= most) {
             break;
         }
         let copies = group.copies.len();
         let group = checker.current(group);
         made.outdated += (copies - group.copies.len()) as u64;
-        if let Some(planned) = plan_group(group, request, &mut lookup, &mut made)? {
+        if let Some(planned) = plan_group(group, (request, &limits), &mut lookup, &mut made)? {
             made.note(&planned);
             writer.add(&planned)?;
         }
@@ -95,7 +148,7 @@ pub fn make_plan(catalog: &mut Exclusive, request: &PlanRequest) -> Result<PlanM
 /// What happens to the copies of one group; `None` if nothing does.
 fn plan_group(
     group: Group,
-    request: &PlanRequest,
+    (request, limits): (&PlanRequest, &Limits),
     lookup: &mut Lookup<'_>,
     made: &mut PlanMade,
 ) -> Result<Option<PlannedGroup>, CatalogError> {
@@ -107,7 +160,7 @@ fn plan_group(
     if candidates.len() < 2 {
         return Ok(None);
     }
-    let chosen = choose(candidates, &request.rules, &request.limits);
+    let chosen = choose(candidates, &request.rules, limits);
     for one in &chosen {
         made.spare(one);
     }

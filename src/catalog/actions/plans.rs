@@ -8,8 +8,8 @@ use crate::catalog::store::{
     CatalogError, Exclusive, ReadOnly, path_blob, rows, signed, sql, terms, unsigned,
 };
 use crate::model::{
-    Action, CopyEntry, Digest, PlanHeader, PlanId, PlanTotals, PlannedCopy, PlannedGroup, Role,
-    ScanId, Timestamp,
+    Action, CopyEntry, Digest, PlanHeader, PlanId, PlanOptions, PlanTotals, PlannedCopy,
+    PlannedGroup, Role, ScanId, Timestamp,
 };
 
 /// A plan that is being written, all in one transaction: a plan is whole, or it
@@ -22,17 +22,17 @@ pub struct PlanWriter<'c> {
 }
 
 impl Exclusive {
-    /// Begins a plan. `options` says how it was made, as JSON.
+    /// Begins a plan.
     pub fn begin_plan(
         &mut self,
         action: Action,
-        options: &str,
+        options: &PlanOptions,
     ) -> Result<PlanWriter<'_>, CatalogError> {
         let transaction = self.connection.transaction()?;
         let id = transaction.query_row(
             "INSERT INTO plans (action, options, scan, created_at)
              VALUES (?1, ?2, (SELECT coalesce(max(id), 0) FROM scans), ?3) RETURNING id",
-            params![action.name(), options, Timestamp::now()],
+            params![action.name(), options.to_json(), Timestamp::now()],
             |row| row.get(0),
         )?;
         Ok(PlanWriter {
@@ -162,7 +162,7 @@ fn header(row: &Row<'_>) -> rusqlite::Result<PlanHeader> {
     Ok(PlanHeader {
         id: row.get(0)?,
         action: rows::word(row, 1, Action::parse)?,
-        options: row.get(2)?,
+        options: rows::word(row, 2, PlanOptions::from_json)?,
         scan: ScanId(row.get(3)?),
         created: row.get(4)?,
         totals: PlanTotals {

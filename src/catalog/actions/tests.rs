@@ -2,8 +2,8 @@ use std::path::{Path, PathBuf};
 
 use crate::catalog::testing::{Bed, file};
 use crate::model::{
-    Action, ActionId, ActionOutcome, ActionState, CopyEntry, Digest, NewAction, PlannedCopy,
-    PlannedGroup, Role,
+    Action, ActionId, ActionOutcome, ActionState, CopyEntry, Digest, NewAction, PlanOptions,
+    PlannedCopy, PlannedGroup, Role,
 };
 
 fn planned(role: Role, path: &str, links: &[&str]) -> PlannedCopy {
@@ -41,7 +41,9 @@ fn a_plan_comes_back_as_it_was_written() {
         ],
     };
     let mut catalog = bed.open();
-    let mut plan = catalog.begin_plan(Action::Trash, "{}").unwrap();
+    let mut plan = catalog
+        .begin_plan(Action::Trash, &PlanOptions::default())
+        .unwrap();
     plan.add(&group).unwrap();
     plan.add(&group).unwrap();
     let totals = plan.totals();
@@ -61,7 +63,11 @@ fn a_plan_comes_back_as_it_was_written() {
 fn an_unfinished_plan_does_not_exist() {
     let bed = Bed::new();
     let mut catalog = bed.open();
-    drop(catalog.begin_plan(Action::Delete, "{}").unwrap());
+    drop(
+        catalog
+            .begin_plan(Action::Delete, &PlanOptions::default())
+            .unwrap(),
+    );
     assert_eq!(bed.reader().plans().unwrap(), []);
 }
 
@@ -91,7 +97,9 @@ fn the_journal_and_the_rows_of_files_change_together() {
     let bed = Bed::new();
     bed.scan("/r", &[file("a", 10, 1), file("b", 10, 2)]);
     let mut catalog = bed.open();
-    let plan = catalog.begin_plan(Action::Trash, "{}").unwrap();
+    let plan = catalog
+        .begin_plan(Action::Trash, &PlanOptions::default())
+        .unwrap();
     let plan = plan.finish().unwrap();
     let run = catalog.begin_run(plan, Action::Trash).unwrap();
     let ids = catalog.intend(run, &[action("/r/b")]).unwrap();
@@ -130,7 +138,9 @@ fn what_is_skipped_keeps_its_row_and_has_a_reason() {
     let bed = Bed::new();
     bed.scan("/r", &[file("a", 10, 1), file("b", 10, 2)]);
     let mut catalog = bed.open();
-    let plan = catalog.begin_plan(Action::Trash, "{}").unwrap();
+    let plan = catalog
+        .begin_plan(Action::Trash, &PlanOptions::default())
+        .unwrap();
     let plan = plan.finish().unwrap();
     let run = catalog.begin_run(plan, Action::Trash).unwrap();
     let skipped = [(action("/r/b"), "changed since the scan".to_owned())];

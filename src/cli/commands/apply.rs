@@ -33,9 +33,9 @@ pub(crate) fn run(context: &Context, args: &ApplyArgs) -> anyhow::Result<Exit> {
         threads: context.config.limits.workers,
         max_files: args.max_files,
         max_bytes: args.max_bytes,
-        needs_all_kept: keeps_several(&plan),
+        needs_all_kept: plan.options.keeps_several(),
         is_rehearsal: args.dry_run,
-        protected: Vec::new(),
+        protected: plan.options.protect.clone(),
         plan,
     };
     let bar = bar(context, request.plan.totals.files);
@@ -45,13 +45,6 @@ pub(crate) fn run(context: &Context, args: &ApplyArgs) -> anyhow::Result<Exit> {
     });
     bar.finish_and_clear();
     summarise(context, &request, &applied?)
-}
-
-/// Whether a plan asked for more than one copy of each file to stay.
-fn keeps_several(plan: &PlanHeader) -> bool {
-    let options: serde_json::Value = serde_json::from_str(&plan.options).unwrap_or_default();
-    let number = |key: &str| options[key].as_u64().unwrap_or(0);
-    number("copies") > 1 || number("per_volume") > 0
 }
 
 /// A bar on terminals, nothing elsewhere.

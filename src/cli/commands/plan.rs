@@ -1,18 +1,17 @@
 //! `dupescan plan`: decides which copies go, and saves that as a plan.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
-
-use crate::act::{DEFAULT_RULES, KeepRule, Limits, PlanMade, PlanRequest, Scope, make_plan};
+use crate::act::{DEFAULT_RULES, KeepRule, PlanMade, PlanRequest, make_plan};
 use crate::answers::{path_named, place_ever};
-use crate::catalog::{GroupFilter, ReadOnly};
+use crate::catalog::ReadOnly;
 use crate::cli::args::{PlanArgs, excluded};
 use crate::cli::session::Context;
 use crate::cli::terminal::{Exit, exit, output};
-use crate::model::{Action, escape};
+use crate::model::{Action, PlanOptions, escape};
 use crate::report::text::{counted, human_size, shorten_middle};
 
 pub(crate) fn run(context: &Context, args: &PlanArgs) -> anyhow::Result<Exit> {
@@ -30,67 +29,42 @@ pub(crate) fn run(context: &Context, args: &PlanArgs) -> anyhow::Result<Exit> {
 }
 
 fn request(catalog: &ReadOnly, args: &PlanArgs) -> anyhow::Result<PlanRequest> {
+    let options = options(catalog, args)?;
+    refuse_overlap(&options.from, &options.matching)?;
+    Ok(PlanRequest {
+        action: args.action,
+        rules: rules(catalog, &args.keep)?,
+        exclude: excluded(&options.exclude)?,
+        protected: catalog.protected()?,
+        options,
+    })
+}
+
+/// How the plan was asked for, with whole paths.
+fn options(catalog: &ReadOnly, args: &PlanArgs) -> anyhow::Result<PlanOptions> {
     let places = |typed: &[PathBuf]| -> anyhow::Result<Vec<PathBuf>> {
         let places = typed.iter().map(|path| place_ever(catalog, path));
         Ok(places.collect::<Result<_, _>>()?)
     };
-    let within = places(&args.paths)?;
-    let (from, matching) = (places(&args.from)?, places(&args.matching)?);
-    refuse_overlap(&from, &matching)?;
-    let mut protected = catalog.protected()?;
-    for typed in &args.protect {
-        protected.push(path_named(&catalog.roots()?, typed)?);
-    }
-    let isolate = if args.isolate {
-        within.clone()
-    } else {
-        Vec::new()
-    };
-    let below = match matching.is_empty() {
-        true => within.clone(),
-        false => from.clone(),
-    };
-    let globs = excluded(&args.filter.exclude)?;
-    let files = || {
-        let filter = args.filter.filter(&globs);
-        (
-            filter.min_size,
-            filter.max_size,
-            filter.extensions,
-            filter.exclude,
-        )
-    };
-    // Checked here once; each pass over the groups makes its own.
-    let (min_size, max_size, extensions, _) = files();
-    Ok(PlanRequest {
-        action: args.action,
-        rules: rules(catalog, &args.keep)?,
-        limits: Limits {
-            copies: args.copies,
-            per_volume: args.per_volume,
-            isolate,
-            skip_ties: args.on_tie,
-        },
-        scope: Scope {
-            within,
-            from,
-            matching,
-            protected,
-            include_guarded: args.include_guarded,
-        },
-        filter: Box::new(move || GroupFilter {
-            min_size,
-            max_size,
-            extensions: extensions.clone(),
-            below: below.clone(),
-            exclude: (!globs.is_empty()).then(|| {
-                let globs = globs.clone();
-                Box::new(move |path: &Path| globs.matches_file(path)) as _
-            }),
-            ..GroupFilter::default()
-        }),
+    let roots = catalog.roots()?;
+    let protect = args.protect.iter().map(|path| path_named(&roots, path));
+    let keep = args.keep.iter().map(|rule| rule.to_string_lossy());
+    Ok(PlanOptions {
+        paths: places(&args.paths)?,
+        keep: keep.map(Cow::into_owned).collect(),
+        from: places(&args.from)?,
+        matching: places(&args.matching)?,
+        copies: args.copies,
+        per_volume: args.per_volume,
+        isolate: args.isolate,
+        skip_ties: args.on_tie,
         max_bytes: args.max_bytes,
-        options: options(args).to_string(),
+        protect: protect.collect::<Result<_, _>>()?,
+        include_guarded: args.include_guarded,
+        min_size: args.filter.min_size,
+        max_size: args.filter.max_size,
+        ext: args.filter.ext.clone(),
+        exclude: args.filter.exclude.clone(),
     })
 }
 
@@ -128,28 +102,6 @@ fn at_home(path: &Path) -> PathBuf {
         (Ok(below), Some(home)) => home.join(below),
         _ => path.to_owned(),
     }
-}
-
-/// How the plan was asked for, as it is stored with it.
-fn options(args: &PlanArgs) -> serde_json::Value {
-    let text = |paths: &[PathBuf]| -> Vec<String> { paths.iter().map(escape).collect() };
-    json!({
-        "paths": text(&args.paths),
-        "keep": args.keep.iter().map(|rule| rule.to_string_lossy()).collect::<Vec<_>>(),
-        "from": text(&args.from),
-        "match": text(&args.matching),
-        "copies": args.copies,
-        "per_volume": args.per_volume,
-        "isolate": args.isolate,
-        "skip_ties": args.on_tie,
-        "max_bytes": args.max_bytes,
-        "protect": text(&args.protect),
-        "include_guarded": args.include_guarded,
-        "min_size": args.filter.min_size,
-        "max_size": args.filter.max_size,
-        "ext": args.filter.ext,
-        "exclude": args.filter.exclude,
-    })
 }
 
 fn summarise(context: &Context, args: &PlanArgs, made: &PlanMade) -> anyhow::Result<()> {
