@@ -128,7 +128,7 @@ impl PlannedGroup {
 }
 
 /// The sums of a plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub struct PlanTotals {
     /// Groups with a copy that goes.
     pub groups: u64,

@@ -47,6 +47,27 @@ impl Digest {
         matches!(self.len, 33 | 65)
     }
 
+    /// The digest that [`Self::to_hex`] made this text of; `None` for a text of
+    /// another kind or length.
+    pub fn from_hex(text: &str) -> Option<Self> {
+        let (is_sparse, digits) = match text.strip_prefix(Self::SPARSE) {
+            Some(digits) => (true, digits),
+            None => (false, text),
+        };
+        let is_plain = |digit: u8| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
+        if !matches!(digits.len(), 64 | 128) || !digits.bytes().all(is_plain) {
+            return None;
+        }
+        let pairs = (0..digits.len()).step_by(2);
+        let bytes = pairs.map(|at| u8::from_str_radix(&digits[at..at + 2], 16).ok());
+        let hashed = Self::from_bytes(&bytes.collect::<Option<Vec<u8>>>()?)?;
+        Some(if is_sparse {
+            Self::sparse(hashed)
+        } else {
+            hashed
+        })
+    }
+
     /// Lower-case hexadecimal, as `sha256sum` prints it; a sparse digest has
     /// [`Self::SPARSE`] in front.
     pub fn to_hex(&self) -> String {
@@ -190,8 +211,23 @@ mod tests {
             assert_eq!(algorithm.name_of(&ordinary), algorithm.name());
             assert_eq!(algorithm.name_of(&sparse), format!("sparse-{algorithm}"));
             for digest in [ordinary, sparse] {
+                assert_eq!(Digest::from_hex(&digest.to_hex()), Some(digest));
                 assert!(Algorithm::is_digest_len(digest.as_bytes().len()));
             }
+        }
+    }
+
+    #[test]
+    fn text_that_no_digest_prints_as_is_none() {
+        let hex = Algorithm::Sha256.digest_of_nothing().to_hex();
+        for text in [
+            "",
+            "sparse:",
+            &hex[1..],
+            &hex.to_uppercase(),
+            &format!("{hex}00"),
+        ] {
+            assert_eq!(Digest::from_hex(text), None, "{text}");
         }
     }
 

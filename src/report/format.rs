@@ -40,6 +40,8 @@ impl Format {
     ];
     /// The formats of an answer that is a list of rows.
     pub const OF_ROWS: [Self; 3] = [Self::Table, Self::Json, Self::Csv];
+    /// The formats of a plan.
+    pub const OF_PLANS: [Self; 5] = [Self::Table, Self::Json, Self::Jsonl, Self::Csv, Self::Html];
     /// The formats of an export.
     pub const OF_EXPORTS: [Self; 6] = [
         Self::Sums(Algorithm::Sha256),

@@ -248,6 +248,12 @@ impl ReadOnly {
             .query_row(algorithm, [], |row| rows::algorithm(row, 0))?)
     }
 
+    /// What tells this catalog from all others, and is the same in its backups.
+    pub fn identity(&self) -> Result<String, CatalogError> {
+        let identity = "SELECT identity FROM catalog";
+        Ok(sql::value(&self.connection, identity, [])?)
+    }
+
     fn scans_where(&self, condition: &str) -> Result<Vec<ScanRow>, CatalogError> {
         let scans = format!("SELECT {COLUMNS}, * FROM scans WHERE {condition}");
         Ok(sql::all(&self.connection, &scans, [], scan_row)?)

@@ -173,8 +173,8 @@ fn make_tables(
     // Only while no file is known: in place of a lost row this would be a guess
     // about the algorithm.
     transaction.execute(
-        "INSERT INTO catalog (id, algorithm, probe_version, unsettled, created_at)
-         SELECT 1, ?1, ?2, 0, ?3 WHERE NOT EXISTS (SELECT 1 FROM files)
+        "INSERT INTO catalog (id, identity, algorithm, probe_version, unsettled, created_at)
+         SELECT 1, lower(hex(randomblob(16))), ?1, ?2, 0, ?3 WHERE NOT EXISTS (SELECT 1 FROM files)
          ON CONFLICT DO NOTHING",
         (algorithm.name(), PROBE_VERSION, Timestamp::now().0),
     )?;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ValueHint};
 
-use super::shared::{AnswerArgs, Choice, FilterArgs, one_of};
+use super::shared::{AnswerArgs, Choice, FilterArgs, OutputArgs, PlanFormat, one_of};
 use crate::model::{Action, Timestamp};
 use crate::settings::values;
 
@@ -113,7 +113,8 @@ const TIES: &[Choice<bool>] = &[
 Examples:
   dupescan plans
   dupescan plans 3
-  dupescan plans 3 --format csv -o plan.csv")]
+  dupescan plans 3 --format html -o plan.html
+  dupescan plans 3 --format jsonl -o plan.jsonl")]
 pub(crate) struct PlansArgs {
     /// The plan to show
     #[arg(value_name = "PLAN", value_parser = values::whole(1..=u64::MAX))]
@@ -124,7 +125,14 @@ pub(crate) struct PlansArgs {
     pub(crate) delete: bool,
 
     #[command(flatten)]
-    pub(crate) answer: AnswerArgs,
+    pub(crate) format: PlanFormat,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+
+    /// Show exact sizes in bytes in tables
+    #[arg(long, hide_short_help = true, help_heading = "Output")]
+    pub(crate) bytes: bool,
 }
 
 /// Carry out a plan

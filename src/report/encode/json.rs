@@ -3,12 +3,12 @@
 
 use std::borrow::Cow;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::ser::{CompactFormatter, Formatter};
 
-use super::values::{base64, rfc3339};
+use super::values::{base64, from_base64, rfc3339};
 use crate::model::{AsOf, Filters, NotCompared, is_hazardous};
 use crate::report::style::Header;
 
@@ -116,10 +116,11 @@ impl AsOfJson {
 }
 
 /// A path: its text, and its exact bytes where the text is not exact.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct PathJson<'a> {
     path: Cow<'a, str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     path_b64: Option<String>,
 }
 
@@ -128,6 +129,15 @@ impl<'a> PathJson<'a> {
         Self {
             path: path.to_string_lossy(),
             path_b64: path.to_str().is_none().then(|| base64(path)),
+        }
+    }
+
+    /// The path that it was made of; `None` where text and bytes contradict each
+    /// other.
+    pub(crate) fn exact(&self) -> Option<PathBuf> {
+        match &self.path_b64 {
+            None => Some(PathBuf::from(self.path.as_ref())),
+            Some(bytes) => from_base64(bytes).filter(|path| path.to_string_lossy() == self.path),
         }
     }
 }

@@ -9,4 +9,4 @@ pub(crate) use json::{
     AsOfJson, FiltersJson, NotComparedJson, PathJson, SCHEMA, begin_list, end_list, write_escaping,
     write_value,
 };
-pub(crate) use values::{base64, instant, rfc3339, rfc3339_nanos};
+pub(crate) use values::{base64, from_rfc3339, instant, rfc3339, rfc3339_nanos};

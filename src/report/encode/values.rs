@@ -1,7 +1,8 @@
 //! How the machine-readable formats write exact paths and times.
 
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -11,6 +12,12 @@ use crate::model::Timestamp;
 /// The exact bytes of a path in base64 (RFC 4648, padded).
 pub(crate) fn base64(path: &Path) -> String {
     STANDARD.encode(path.as_os_str().as_bytes())
+}
+
+/// The path that [`base64`] made this text of.
+pub(crate) fn from_base64(text: &str) -> Option<PathBuf> {
+    let bytes = STANDARD.decode(text).ok()?;
+    Some(PathBuf::from(OsString::from_vec(bytes)))
 }
 
 /// A moment in RFC 3339, UTC, to the second.
@@ -23,6 +30,12 @@ pub(crate) fn rfc3339_nanos(ns: i64) -> String {
     let instant = jiff::Timestamp::from_nanosecond(i128::from(ns))
         .expect("64-bit nanoseconds span 1677 to 2262, well inside jiff's range");
     format!("{instant:.9}")
+}
+
+/// The file time that [`rfc3339_nanos`] made this text of.
+pub(crate) fn from_rfc3339(text: &str) -> Option<i64> {
+    let instant: jiff::Timestamp = text.parse().ok()?;
+    i64::try_from(instant.as_nanosecond()).ok()
 }
 
 /// The moment as jiff knows it; a clock beyond the year 9999 stops there.
@@ -50,6 +63,7 @@ mod tests {
         for extreme in [i64::MIN, i64::MAX] {
             assert!(rfc3339(Timestamp(extreme)).contains('T'));
             assert!(rfc3339_nanos(extreme).ends_with('Z'));
+            assert_eq!(from_rfc3339(&rfc3339_nanos(extreme)), Some(extreme));
         }
     }
 }

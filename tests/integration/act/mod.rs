@@ -4,6 +4,7 @@ mod apply;
 mod crash;
 mod last_moment;
 mod plan;
+mod plan_files;
 mod trash;
 mod undo;
 

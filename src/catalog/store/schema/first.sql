@@ -4,6 +4,7 @@
 -- What holds for the whole catalog: exactly one row.
 CREATE TABLE catalog (
     id            INTEGER PRIMARY KEY CHECK (id = 1),
+    identity      TEXT    NOT NULL CHECK (length(identity) = 32),
     algorithm     TEXT    NOT NULL CHECK (algorithm IN ({catalog.algorithm})),
     probe_version INTEGER NOT NULL,
     unsettled     INTEGER NOT NULL CHECK (unsettled IN (0, 1)),

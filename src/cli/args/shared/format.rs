@@ -57,6 +57,11 @@ format_options!(
     Format::OF_ROWS
 );
 format_options!(
+    /// Formats of a plan.
+    PlanFormat,
+    Format::OF_PLANS
+);
+format_options!(
     /// Formats of everything else.
     PlainFormat,
     Format::PLAIN

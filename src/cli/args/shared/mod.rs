@@ -8,5 +8,5 @@ mod run;
 
 pub(crate) use answer::{AnswerArgs, FilterArgs, OutputArgs, excluded};
 pub(crate) use choice::{Choice, one_of};
-pub(crate) use format::{PlainFormat, ReportFormat, among};
+pub(crate) use format::{PlainFormat, PlanFormat, ReportFormat, among};
 pub(crate) use run::{PaceArgs, RunArgs};
