@@ -160,6 +160,7 @@ fn stream(mut list: GroupList, format: Format) {
         as_of: None,
         unfinished: 0,
         filters: Filters::default(),
+        keep: Vec::new(),
         not_compared: None,
     };
     report.begin(&header).expect("a sink takes everything");

@@ -250,6 +250,7 @@ mod tests {
             algorithm: Algorithm::Sha256,
             size: 7,
             byte_for_byte: false,
+            kept: None,
             copies,
         });
         let shown = |path: &Path| path.strip_prefix(root).unwrap().display().to_string();

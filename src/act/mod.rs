@@ -13,7 +13,7 @@ use std::io;
 
 pub use apply::{Applied, ApplyRequest, apply};
 pub use empty::{Emptied, empty_trash};
-pub use plan::{DEFAULT_RULES, KeepRule, PlanMade, PlanRequest, RULES, Spared, make_plan};
+pub use plan::{PlanMade, PlanRequest, Spared, make_plan};
 pub use recover::recover;
 pub use undo::{Undone, undo, undo_trash};
 

@@ -7,12 +7,13 @@ use crate::access::Checker;
 use crate::catalog::{
     CatalogError, GroupFilter, GroupList, ReadOnly, Whereabouts, folder_of, wants_places,
 };
-use crate::model::{CopyEntry, Group, Totals};
+use crate::model::{CopyEntry, Group, KeepOrder, ScanId, Totals};
 
 /// The groups of a report, one after the other.
 pub(crate) struct Groups {
     list: GroupList,
     check: Option<Check>,
+    marking: Option<Marking>,
     /// The groups returned so far.
     shown: Totals,
     skipped: Skipped,
@@ -61,9 +62,16 @@ impl Groups {
         Ok(Self {
             list: GroupList::build(catalog, filter)?,
             check,
+            marking: None,
             shown: Totals::default(),
             skipped: Skipped::default(),
         })
+    }
+
+    /// Marks the copy of each group that comes first in an order.
+    pub(crate) fn marking(mut self, catalog: ReadOnly, order: KeepOrder) -> Self {
+        self.marking = Some(Marking { catalog, order });
+        self
     }
 
     pub(crate) fn next_group(&mut self) -> Result<Option<Group>, CatalogError> {
@@ -76,7 +84,10 @@ impl Groups {
                 Some(check) => check.current(group, &mut self.skipped),
                 None => Some(group),
             };
-            if let Some(group) = group {
+            if let Some(mut group) = group {
+                if let Some(marking) = &self.marking {
+                    group.kept = marking.kept(&group.copies)?;
+                }
                 self.shown.groups += 1;
                 self.shown.copies += group.copies.len() as u64;
                 let reclaimable = self.shown.reclaimable;
@@ -102,6 +113,35 @@ impl Groups {
             ..self.skipped
         };
         (totals, skipped)
+    }
+}
+
+/// The order that marks the copy to keep.
+struct Marking {
+    catalog: ReadOnly,
+    order: KeepOrder,
+}
+
+impl Marking {
+    fn kept(&self, copies: &[CopyEntry]) -> Result<Option<usize>, CatalogError> {
+        let mut best = None;
+        for (at, copy) in copies.iter().enumerate() {
+            let place = self.order.place(copy, self.first_scan(copy)?);
+            let is_better = best.as_ref().is_none_or(|(known, _)| place < *known);
+            if is_better {
+                best = Some((place, at));
+            }
+        }
+        Ok(best.map(|(_, at)| at))
+    }
+
+    /// The scan that found a copy, where a rule asks.
+    fn first_scan(&self, copy: &CopyEntry) -> Result<ScanId, CatalogError> {
+        let row = match self.order.wants_first_scan() {
+            true => self.catalog.current_file(&copy.path)?,
+            false => None,
+        };
+        Ok(row.map_or(ScanId(0), |row| row.first_scan))
     }
 }
 

@@ -6,6 +6,7 @@ mod escape;
 mod fault;
 mod files;
 mod ids;
+mod keep;
 mod limits;
 mod options;
 mod run;
@@ -28,6 +29,7 @@ pub use files::{
     TopFolder, TopGroup, Totals, layer_inode, occupied, reclaimable, total,
 };
 pub use ids::{ActionId, FaultId, FolderId, PlanId, RootId, RunId, ScanId, VolumeId};
+pub use keep::{DEFAULT_RULES, KeepOrder, KeepPlace, KeepRule};
 pub use limits::{Durability, Limits};
 pub use options::{Filters, IoMode, ListingOptions, Mode, PlanOptions, ScanOptions};
 pub(crate) use run::with_counters;

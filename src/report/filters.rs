@@ -13,10 +13,18 @@ pub(crate) fn filters_line(filters: &Filters, is_exact: bool) -> Option<String> 
     (!parts.is_empty()).then(|| format!("filters: {}", parts.join(", ")))
 }
 
-/// The last lines of an answer: what it was narrowed down to, and which scan it
-/// reflects.
+/// The rules that mark the copy to keep: `keep: under:/albums, oldest`; `None` if
+/// no copy is marked.
+pub(crate) fn keep_line(rules: &[String]) -> Option<String> {
+    let rules: Vec<String> = rules.iter().map(escape).collect();
+    (!rules.is_empty()).then(|| format!("keep: {}", rules.join(", ")))
+}
+
+/// The last lines of an answer: what it was narrowed down to, what is marked, and
+/// which scan it reflects.
 pub fn closing_lines(header: &Header, is_exact: bool) -> Vec<String> {
     let mut lines = Vec::from_iter(filters_line(&header.filters, is_exact));
+    lines.extend(keep_line(&header.keep));
     lines.push(as_of(header));
     lines
 }

@@ -21,6 +21,9 @@ pub struct Header {
     pub unfinished: usize,
     /// What it was narrowed down to.
     pub filters: Filters,
+    /// The rules by which a copy of each group is marked as the one to keep, as they
+    /// were typed; none if no copy is marked.
+    pub keep: Vec<String>,
     /// Files that are not compared because of their size.
     pub not_compared: Option<NotCompared>,
 }
@@ -32,8 +35,6 @@ pub struct Style {
     pub links: bool,
     /// End paths with NUL instead of a newline; fdupes format and paths only.
     pub nul: bool,
-    /// Do not print the first copy of each group, which is kept; paths only.
-    pub keeps_first: bool,
     /// The output is a terminal, which must never see a control character
     /// from a file name. Tables and JSON escape them everywhere.
     pub terminal: bool,

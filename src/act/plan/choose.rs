@@ -4,8 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use super::rules::{KeepRule, Traits};
-use crate::model::{CopyEntry, Role};
+use crate::model::{CopyEntry, KeepPlace, Role};
 
 /// Why a copy is not acted on.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,8 +53,8 @@ impl Spared {
 pub(crate) struct Candidate {
     /// The copy.
     pub(crate) copy: CopyEntry,
-    /// What rules ask.
-    pub(crate) traits: Traits,
+    /// How much the rules prefer it.
+    pub(crate) place: KeepPlace,
     /// Whether it may be kept as the copy that the others are compared with.
     pub(crate) may_keep: bool,
     /// Why it must not go, if so.
@@ -99,14 +98,8 @@ pub(crate) struct Chosen {
 
 /// Decides about the copies of a group, best first. Whatever the rules and
 /// limits say, a copy goes only if another one that may be kept stays.
-pub(crate) fn choose(
-    mut group: Vec<Candidate>,
-    rules: &[KeepRule],
-    limits: &Limits,
-) -> Vec<Chosen> {
-    let ranks =
-        |one: &Candidate| -> Vec<i64> { rules.iter().map(|rule| rule.rank(&one.traits)).collect() };
-    group.sort_by_cached_key(|one| (ranks(one), one.copy.path.clone()));
+pub(crate) fn choose(mut group: Vec<Candidate>, limits: &Limits) -> Vec<Chosen> {
+    group.sort_by(|one, other| one.place.cmp(&other.place));
     let kept = kept(&group, limits);
     let has_keeper = |at: usize| {
         (0..group.len()).any(|other| other != at && kept[other] && group[other].may_keep)
@@ -114,7 +107,7 @@ pub(crate) fn choose(
     let is_tied = |at: usize| {
         limits.skip_ties
             && (0..group.len())
-                .any(|other| kept[other] && ranks(&group[other]) == ranks(&group[at]))
+                .any(|other| kept[other] && group[other].place.is_tied_with(&group[at].place))
     };
     let fates: Vec<Option<Spared>> = (0..group.len())
         .map(|at| match &group[at].spared {
@@ -186,31 +179,35 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::model::{KeepOrder, KeepRule, ScanId};
 
     fn candidate(path: &str) -> Candidate {
+        let copy = CopyEntry {
+            path: path.into(),
+            volume: "uuid:1".to_owned(),
+            ..CopyEntry::default()
+        };
         Candidate {
-            copy: CopyEntry {
-                path: path.into(),
-                volume: "uuid:1".to_owned(),
-                ..CopyEntry::default()
-            },
-            traits: Traits {
-                names: vec![path.into()],
-                ..Traits::default()
-            },
+            place: KeepOrder::default().place(&copy, ScanId(1)),
+            copy,
             may_keep: true,
             spared: None,
         }
     }
 
-    fn rules(texts: &[&str]) -> Vec<KeepRule> {
+    /// The group with the places that these rules give.
+    fn placed(mut group: Vec<Candidate>, texts: &[&str]) -> Vec<Candidate> {
         let parse =
             |text: &&str| KeepRule::parse(OsStr::new(text), |path| Ok(path.to_owned())).unwrap();
-        texts.iter().map(parse).collect()
+        let order = KeepOrder::of(texts.iter().map(parse).collect());
+        for one in &mut group {
+            one.place = order.place(&one.copy, ScanId(1));
+        }
+        group
     }
 
     fn going(group: Vec<Candidate>, texts: &[&str], limits: &Limits) -> Vec<String> {
-        let chosen = choose(group, &rules(texts), limits);
+        let chosen = choose(placed(group, texts), limits);
         let going = chosen.iter().filter(|one| one.role == Some(Role::Act));
         going
             .map(|one| one.copy.path.display().to_string())
@@ -282,7 +279,7 @@ mod tests {
         (place, spared, any::<bool>()).prop_map(|((top, volume, mtime), spared, may_keep)| {
             let mut one = candidate(&format!("/{top}"));
             one.copy.volume = format!("uuid:{volume}");
-            one.traits.mtime_ns = mtime;
+            one.copy.mtime_ns = mtime;
             one.may_keep = may_keep;
             // What cannot be kept for lack of identity cannot go either.
             one.spared = spared.or((!may_keep).then(|| Spared::Filesystem("fuse".to_owned())));
@@ -294,7 +291,6 @@ mod tests {
     fn numbered(mut group: Vec<Candidate>) -> Vec<Candidate> {
         for (number, one) in group.iter_mut().enumerate() {
             one.copy.path.push(number.to_string());
-            one.traits.names = vec![one.copy.path.clone()];
         }
         group
     }
@@ -326,7 +322,7 @@ mod tests {
                             Just("newest".to_owned()), Just("shallowest".to_owned())], 0..3),
         ) {
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-            let chosen = choose(group.clone(), &rules(&texts), &limits);
+            let chosen = choose(placed(group.clone(), &texts), &limits);
             prop_assert_eq!(chosen.len(), group.len());
             let going = || chosen.iter().filter(|one| one.role == Some(Role::Act));
             let keepers = chosen.iter().filter(|one| one.role == Some(Role::Keep));

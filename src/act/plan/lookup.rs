@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 
 use super::choose::{Candidate, Spared};
 use super::guards::{guarded_by_content, guarded_by_name};
-use super::rules::Traits;
 use crate::act::files::is_acted_on;
 use crate::catalog::{CatalogError, ReadOnly};
-use crate::model::{CopyEntry, Group};
+use crate::model::{CopyEntry, KeepOrder};
 
 /// Which copies take part.
 #[derive(Debug, Clone, Default)]
@@ -33,12 +32,16 @@ pub(crate) struct Lookup<'c> {
     /// Filesystem types by the identity of the volume.
     fstypes: HashMap<String, String>,
     guarded: HashMap<PathBuf, Option<&'static str>>,
-    /// Duplicates in each folder, where a rule asks.
-    folder_copies: HashMap<PathBuf, u64>,
+    /// Which copies are kept rather than others.
+    order: &'c KeepOrder,
 }
 
 impl<'c> Lookup<'c> {
-    pub(crate) fn new(catalog: &'c ReadOnly, scope: &'c Scope) -> Result<Self, CatalogError> {
+    pub(crate) fn new(
+        catalog: &'c ReadOnly,
+        scope: &'c Scope,
+        order: &'c KeepOrder,
+    ) -> Result<Self, CatalogError> {
         let roots = catalog.roots()?.into_iter().map(|root| root.volume);
         let tops = catalog.volume_tops()?.into_iter().map(|top| top.volume);
         let volumes = roots.chain(tops);
@@ -47,15 +50,8 @@ impl<'c> Lookup<'c> {
             scope,
             fstypes: volumes.map(|row| (row.identity, row.fstype)).collect(),
             guarded: HashMap::new(),
-            folder_copies: HashMap::new(),
+            order,
         })
-    }
-
-    /// Counts the duplicates in the folders of a group.
-    pub(crate) fn count_folders(&mut self, group: &Group) {
-        for folder in group.copies.iter().filter_map(|copy| copy.path.parent()) {
-            *self.folder_copies.entry(folder.to_owned()).or_default() += 1;
-        }
     }
 
     /// A copy with all that decides about it; `None` for one that takes no part.
@@ -92,14 +88,8 @@ impl<'c> Lookup<'c> {
         } else {
             self.spared_by_place(&names)
         };
-        let folder = copy.path.parent().unwrap_or(Path::new("/"));
         Ok(Some(Candidate {
-            traits: Traits {
-                mtime_ns: copy.mtime_ns,
-                first_scan: row.first_scan.0,
-                folder_copies: self.folder_copies.get(folder).copied().unwrap_or(0),
-                names,
-            },
+            place: self.order.place(&copy, row.first_scan),
             may_keep: stays && is_one_file,
             spared,
             copy,

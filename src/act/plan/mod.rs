@@ -4,13 +4,11 @@
 mod choose;
 mod guards;
 mod lookup;
-mod rules;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub use choose::Spared;
-pub use rules::{DEFAULT_RULES, KeepRule, RULES};
 
 use choose::{Candidate, Chosen, Limits, choose};
 use lookup::{Lookup, Scope};
@@ -18,7 +16,8 @@ use lookup::{Lookup, Scope};
 use crate::access::Checker;
 use crate::catalog::{CatalogError, Exclusive, GroupFilter, GroupList};
 use crate::model::{
-    Action, Globs, Group, PlanId, PlanOptions, PlanTotals, PlannedCopy, PlannedGroup, Role,
+    Action, Globs, Group, KeepOrder, KeepRule, PlanId, PlanOptions, PlanTotals, PlannedCopy,
+    PlannedGroup, Role,
 };
 
 /// Groups that a summary names.
@@ -115,13 +114,9 @@ pub fn make_plan(catalog: &mut Exclusive, request: &PlanRequest) -> Result<PlanM
     let reader = catalog.reader()?;
     let checker = Checker::of(&reader)?;
     let scope = request.scope();
-    let mut lookup = Lookup::new(&reader, &scope)?;
-    if request.rules.iter().any(KeepRule::wants_folders) {
-        let mut groups = GroupList::build(reader.sibling()?, request.filter())?;
-        while let Some(group) = groups.next_group()? {
-            lookup.count_folders(&group);
-        }
-    }
+    let mut order = KeepOrder::of(request.rules.clone());
+    reader.count_for(&mut order, || request.filter())?;
+    let mut lookup = Lookup::new(&reader, &scope, &order)?;
     let mut groups = GroupList::build(reader.sibling()?, request.filter())?;
     let limits = request.limits();
     let mut made = PlanMade::default();
@@ -134,7 +129,7 @@ pub fn make_plan(catalog: &mut Exclusive, request: &PlanRequest) -> Result<PlanM
         let copies = group.copies.len();
         let group = checker.current(group);
         made.outdated += (copies - group.copies.len()) as u64;
-        if let Some(planned) = plan_group(group, (request, &limits), &mut lookup, &mut made)? {
+        if let Some(planned) = plan_group(group, &limits, &mut lookup, &mut made)? {
             made.note(&planned);
             writer.add(&planned)?;
         }
@@ -148,7 +143,7 @@ pub fn make_plan(catalog: &mut Exclusive, request: &PlanRequest) -> Result<PlanM
 /// What happens to the copies of one group; `None` if nothing does.
 fn plan_group(
     group: Group,
-    (request, limits): (&PlanRequest, &Limits),
+    limits: &Limits,
     lookup: &mut Lookup<'_>,
     made: &mut PlanMade,
 ) -> Result<Option<PlannedGroup>, CatalogError> {
@@ -160,7 +155,7 @@ fn plan_group(
     if candidates.len() < 2 {
         return Ok(None);
     }
-    let chosen = choose(candidates, &request.rules, limits);
+    let chosen = choose(candidates, limits);
     for one in &chosen {
         made.spare(one);
     }

@@ -30,7 +30,7 @@ pub(crate) use catalog::{
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 pub(crate) use folders::FoldersArgs;
-pub(crate) use report::{Keep, ReportArgs};
+pub(crate) use report::ReportArgs;
 pub(crate) use scan::{ResumeArgs, RetryArgs, ScanArgs};
 pub(crate) use shared::{AnswerArgs, FilterArgs, excluded};
 

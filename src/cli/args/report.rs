@@ -1,5 +1,6 @@
 //! The command `report`.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Arg, Args, ValueHint};
@@ -19,10 +20,9 @@ use crate::settings::values;
 #[command(mut_args(for_groups))]
 #[command(after_help = "\
 Examples:
-  dupescan report -n 20
-  dupescan report ~/Downloads --min-size 10M --sort size
+  dupescan report ~/Downloads -n 20 --sort size
   dupescan report --format html -o dupes.html
-  dupescan report --paths --keep first -0 | xargs -0 ls -l")]
+  dupescan report --paths --keep oldest -0 | xargs -0 ls -l")]
 pub(crate) struct ReportArgs {
     /// Only groups with a copy in one of these folders
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
@@ -59,10 +59,13 @@ pub(crate) struct ReportArgs {
     #[arg(help_heading = "Output", hide_short_help = true)]
     pub(crate) is_flat: bool,
 
-    /// With --paths: print all copies (none) or all but the first of each group (first)
-    #[arg(long, value_name = "COPY", default_value = "none")]
-    #[arg(value_parser = one_of(KEPT), help_heading = "Output", hide_short_help = true)]
-    pub(crate) keep: Keep,
+    /// Mark the copy to keep: oldest, under:PATH … or first
+    ///
+    /// Takes the rules of `dupescan plan --keep`; can be repeated. `first` is the first path. With
+    /// --paths, that copy is not printed; with --format fdupes it is printed first. Only the rules
+    /// count here: a plan also spares what is protected or guarded.
+    #[arg(long, value_name = "RULE", help_heading = "Output")]
+    pub(crate) keep: Vec<OsString>,
 
     /// With --paths or --format fdupes: NUL instead of newlines
     #[arg(short = '0', long, help_heading = "Output", hide_short_help = true)]
@@ -93,20 +96,6 @@ pub(crate) struct ReportArgs {
     pub(crate) check: bool,
 }
 
-/// Which copy of a group a list for scripts does not print.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Keep {
-    #[default]
-    None,
-    First,
-}
-
-/// The values of `--keep`.
-const KEPT: &[Choice<Keep>] = &[
-    ("none", "Print every copy", Keep::None),
-    ("first", "Print every copy but the first", Keep::First),
-];
-
 impl ReportArgs {
     /// The format that was asked for.
     pub(crate) fn format(&self) -> Format {
@@ -122,11 +111,6 @@ impl ReportArgs {
         if self.null && !matches!(format, Format::Fdupes | Format::Paths) {
             return Err(exit::usage(format_args!(
                 "-0 requires --paths or --format fdupes, not {format}"
-            )));
-        }
-        if self.keep == Keep::First && format != Format::Paths {
-            return Err(exit::usage(format_args!(
-                "--keep first requires --paths, not --format {format}"
             )));
         }
         self.filter.check()

@@ -1,17 +1,16 @@
 //! `dupescan plan`: decides which copies go, and saves that as a plan.
 
 use std::borrow::Cow;
-use std::ffi::OsStr;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use crate::act::{DEFAULT_RULES, KeepRule, PlanMade, PlanRequest, make_plan};
+use crate::act::{PlanMade, PlanRequest, make_plan};
 use crate::answers::{path_named, place_ever};
 use crate::catalog::ReadOnly;
 use crate::cli::args::{PlanArgs, excluded};
-use crate::cli::session::Context;
+use crate::cli::session::{Context, keep_rules};
 use crate::cli::terminal::{Exit, exit, output};
-use crate::model::{Action, PlanOptions, escape};
+use crate::model::{Action, DEFAULT_RULES, PlanOptions, escape};
 use crate::report::text::{counted, human_size, shorten_middle};
 
 pub(crate) fn run(context: &Context, args: &PlanArgs) -> anyhow::Result<Exit> {
@@ -33,7 +32,10 @@ fn request(catalog: &ReadOnly, args: &PlanArgs) -> anyhow::Result<PlanRequest> {
     refuse_overlap(&options.from, &options.matching)?;
     Ok(PlanRequest {
         action: args.action,
-        rules: rules(catalog, &args.keep)?,
+        rules: match args.keep.is_empty() {
+            true => keep_rules(catalog, &DEFAULT_RULES)?,
+            false => keep_rules(catalog, &args.keep)?,
+        },
         exclude: excluded(&options.exclude)?,
         protected: catalog.protected()?,
         options,
@@ -81,27 +83,6 @@ fn refuse_overlap(from: &[PathBuf], matching: &[PathBuf]) -> anyhow::Result<()> 
         }
     }
     Ok(())
-}
-
-fn rules(catalog: &ReadOnly, typed: &[std::ffi::OsString]) -> anyhow::Result<Vec<KeepRule>> {
-    let defaults = DEFAULT_RULES.map(OsStr::new);
-    let typed: Vec<&OsStr> = match typed.is_empty() {
-        true => defaults.to_vec(),
-        false => typed.iter().map(AsRef::as_ref).collect(),
-    };
-    let place =
-        |path: &Path| place_ever(catalog, &at_home(path)).map_err(|error| error.to_string());
-    let rules = typed.into_iter().map(|text| KeepRule::parse(text, place));
-    rules.collect::<Result<_, _>>().map_err(exit::usage)
-}
-
-/// A shell does not expand `~` after a colon.
-fn at_home(path: &Path) -> PathBuf {
-    let home = std::env::var_os("HOME").map(PathBuf::from);
-    match (path.strip_prefix("~"), home) {
-        (Ok(below), Some(home)) => home.join(below),
-        _ => path.to_owned(),
-    }
 }
 
 fn summarise(context: &Context, args: &PlanArgs, made: &PlanMade) -> anyhow::Result<()> {

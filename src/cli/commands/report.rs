@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use crate::answers::{Groups, Skipped, place_ever};
-use crate::catalog::GroupFilter;
-use crate::cli::args::{Keep, ReportArgs};
-use crate::cli::session::{Context, Excluding, Output, header};
+use crate::catalog::{GroupFilter, ReadOnly};
+use crate::cli::args::ReportArgs;
+use crate::cli::session::{Context, Excluding, Output, header, keep_rules};
 use crate::cli::terminal::{Exit, exit};
-use crate::model::{Algorithm, Filters};
+use crate::model::{Algorithm, Filters, KeepOrder};
 use crate::report::{Format, Header, Layout, Render, Style, closing_lines, renderer, text};
 
 pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> {
@@ -30,10 +30,23 @@ pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
         check: args.check,
         ..args.filter.named(below.clone())
     };
-    let header = header(&catalog, filters)?;
-    let filter = filter(catalog.algorithm()?, args, (below, &excluding));
+    let header = Header {
+        keep: args
+            .keep
+            .iter()
+            .map(|rule| rule.to_string_lossy().into_owned())
+            .collect(),
+        ..header(&catalog, filters)?
+    };
+    let algorithm = catalog.algorithm()?;
+    let filter = || filter(algorithm, args, (below.clone(), &excluding));
+    let order = keep_order(&catalog, args, filter)?;
     let corrupted = catalog.corrupted()?.len() as u64;
-    let groups = Groups::new(catalog, filter, args.check)?;
+    let for_marks = catalog.sibling()?;
+    let mut groups = Groups::new(catalog, filter(), args.check)?;
+    if let Some(order) = order {
+        groups = groups.marking(for_marks, order);
+    }
     let output = Output {
         context,
         layout: Layout {
@@ -41,7 +54,6 @@ pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
             style: Style {
                 links: args.links,
                 nul: args.null,
-                keeps_first: args.keep == Keep::First,
                 exact_bytes: args.bytes,
                 ..Style::default()
             },
@@ -71,6 +83,27 @@ pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
         context.note(&format!("{files} skipped (bit rot, see `{audit}`)"));
     }
     Ok(Exit::Done)
+}
+
+/// The order that marks the copy to keep, where one is asked for.
+fn keep_order(
+    catalog: &ReadOnly,
+    args: &ReportArgs,
+    filter: impl FnOnce() -> GroupFilter,
+) -> anyhow::Result<Option<KeepOrder>> {
+    let rules = match args.keep.as_slice() {
+        [] => return Ok(None),
+        // Without a rule, paths decide.
+        [one] if one == "first" => Vec::new(),
+        rules => keep_rules(catalog, rules)?,
+    };
+    let mut order = KeepOrder::of(rules);
+    let all = || GroupFilter {
+        limit: None,
+        ..filter()
+    };
+    catalog.count_for(&mut order, all)?;
+    Ok(Some(order))
 }
 
 fn filter(

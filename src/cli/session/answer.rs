@@ -139,6 +139,7 @@ pub(crate) fn header(catalog: &ReadOnly, filters: Filters) -> Result<Header, Cat
         as_of: catalog.as_of()?,
         unfinished: catalog.unfinished_scans()?.len(),
         filters,
+        keep: Vec::new(),
         not_compared: catalog.not_compared()?,
     })
 }

@@ -22,12 +22,21 @@ pub struct Group {
     pub byte_for_byte: bool,
     /// The copies, sorted by the bytes of their paths.
     pub copies: Vec<CopyEntry>,
+    /// Which of them keep rules keep, where a report asks.
+    pub kept: Option<usize>,
 }
 
 impl Group {
     /// Bytes saved by keeping one copy.
     pub fn reclaimable(&self) -> u64 {
         reclaimable(self.copies.iter().map(|copy| copy.occupied))
+    }
+
+    /// The copies, each with whether keep rules keep it, where a report asks.
+    pub fn marked(&self) -> impl Iterator<Item = (&CopyEntry, Option<bool>)> {
+        let is_kept = |at| self.kept.map(|kept| kept == at);
+        let copies = self.copies.iter().enumerate();
+        copies.map(move |(at, copy)| (copy, is_kept(at)))
     }
 
     /// The copies that would go: all but the one that counts as kept, which is the
@@ -178,6 +187,7 @@ mod tests {
             algorithm: Algorithm::Sha256,
             size: 10,
             byte_for_byte: false,
+            kept: None,
             copies: vec![copy("/a", 4)],
         };
         let redundant = |group: &Group| -> Vec<PathBuf> {

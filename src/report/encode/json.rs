@@ -60,6 +60,10 @@ pub(crate) fn begin_list<W: Write>(out: &mut W, header: &Header, list: &str) -> 
     write_value(out, &header.as_of.map(AsOfJson::new))?;
     out.write_all(br#","filters":"#)?;
     write_value(out, &FiltersJson::new(&header.filters))?;
+    if !header.keep.is_empty() {
+        out.write_all(br#","keep":"#)?;
+        write_value(out, &header.keep)?;
+    }
     if let Some(found) = header.not_compared {
         out.write_all(br#","not_compared":"#)?;
         write_value(out, &NotComparedJson::new(found))?;

@@ -36,6 +36,12 @@ const COLUMNS: [&str; 16] = [
     "as_of_scan",
 ];
 
+/// The column of a report that marks the copy to keep, at the end.
+const KEEP: &str = "keep";
+
+/// A copy, and whether keep rules keep it, where a report asks.
+type Marked<'a> = (&'a CopyEntry, Option<bool>);
+
 /// The renderer of `--format csv`.
 pub(crate) struct Csv<W: Write> {
     out: ::csv::Writer<W>,
@@ -54,12 +60,12 @@ impl<W: Write> Csv<W> {
         }
     }
 
-    fn copy(&mut self, shared: &[String], copy: &CopyEntry) -> io::Result<()> {
-        self.row(shared, copy, &copy.path, "")?;
+    fn copy(&mut self, shared: &[String], copy: Marked<'_>) -> io::Result<()> {
+        self.row(shared, copy, &copy.0.path, "")?;
         if !self.style.links {
             return Ok(());
         }
-        for (links, kind) in [(&copy.links, "hard"), (&copy.symlinks, "symbolic")] {
+        for (links, kind) in [(&copy.0.links, "hard"), (&copy.0.symlinks, "symbolic")] {
             for link in links {
                 self.row(shared, copy, link, kind)?;
             }
@@ -70,7 +76,7 @@ impl<W: Write> Csv<W> {
     fn row(
         &mut self,
         shared: &[String],
-        copy: &CopyEntry,
+        (copy, is_kept): Marked<'_>,
         path: &Path,
         link: &str,
     ) -> io::Result<()> {
@@ -96,7 +102,8 @@ impl<W: Write> Csv<W> {
             link,
             &self.as_of_scan,
         ];
-        let cells = shared.iter().map(String::as_str).chain(own);
+        let keep = is_kept.map(|is_kept| if is_kept { "yes" } else { "no" });
+        let cells = shared.iter().map(String::as_str).chain(own).chain(keep);
         self.out.write_record(cells).map_err(io_error)
     }
 
@@ -111,16 +118,16 @@ impl<W: Write> Render for Csv<W> {
         if let Some(as_of) = header.as_of {
             self.as_of_scan = as_of.scan.to_string();
         }
-        self.out.write_record(COLUMNS).map_err(io_error)
+        let keep = (!header.keep.is_empty()).then_some(KEEP);
+        let columns = COLUMNS.into_iter().chain(keep);
+        self.out.write_record(columns).map_err(io_error)
     }
 
     fn group(&mut self, group: &Group) -> io::Result<()> {
         self.groups += 1;
         let shared = shared_cells(self.groups, group);
-        group
-            .copies
-            .iter()
-            .try_for_each(|copy| self.copy(&shared, copy))
+        let mut copies = group.marked();
+        copies.try_for_each(|copy| self.copy(&shared, copy))
     }
 
     fn end(&mut self, _totals: &Totals) -> io::Result<()> {
@@ -151,13 +158,13 @@ mod tests {
     use super::*;
     use crate::report::format::Format;
     use crate::report::groups::testing::{
-        every_byte, group_named, nothing_scanned, odd_group, path, photos, render, render_under,
+        every_byte, group_named, marked_photos, marking, nothing_scanned, odd_group, path, photos,
+        render, render_under,
     };
 
     const LINKS: Style = Style {
         links: true,
         nul: false,
-        keeps_first: false,
         terminal: false,
         width: None,
         color: false,
@@ -192,6 +199,16 @@ mod tests {
         1,a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7,sha256,25270682,2,25270682,byte-for-byte,/backup/2024/IMG_0001.CR2,,/backup,2024-05-01T12:00:00.000000042Z,uuid:5e1f,4711,,,12
         1,a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7a7,sha256,25270682,2,25270682,byte-for-byte,/home/ann/photos/2024/IMG_0001.CR2,,/home/ann,2024-05-01T12:00:00.000000042Z,uuid:5e1f,4711,,,12
         ");
+    }
+
+    #[test]
+    fn the_copy_to_keep_is_marked_under_all_its_names() {
+        let mut group = marked_photos();
+        group.kept = Some(0);
+        let report = render_under(&marking(), Format::Csv, LINKS, &[group]);
+        let report = String::from_utf8(report).unwrap();
+        let last: Vec<_> = report.lines().map(|line| line.rsplit(',').next()).collect();
+        assert_eq!(last, ["keep", "yes", "yes", "no"].map(Some));
     }
 
     #[test]

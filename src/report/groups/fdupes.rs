@@ -1,6 +1,6 @@
 //! The format that scripts written for fdupes read: one path per line, a blank
-//! line between groups, nothing else. And the flat list of paths, without the
-//! blank lines and, where asked for, without the copy to keep.
+//! line between groups, nothing else; a copy that keep rules keep comes first. And
+//! the flat list of paths, without the blank lines and without that copy.
 //!
 //! Paths are exact bytes, except on a terminal, where they are escaped. With
 //! `-0` every path ends with NUL instead of a newline, with an extra NUL
@@ -66,8 +66,13 @@ impl<W: Write> Render for Fdupes<W> {
             self.terminator()?;
         }
         self.any = true;
-        let kept = usize::from(self.is_flat && self.style.keeps_first);
-        for copy in group.copies.iter().skip(kept) {
+        let kept = |wanted| {
+            let copies = group.marked();
+            copies.filter(move |(_, is_kept)| (*is_kept == Some(true)) == wanted)
+        };
+        let is_flat = self.is_flat;
+        let first = kept(true).filter(|_| !is_flat);
+        for (copy, _) in first.chain(kept(false)) {
             self.name(&copy.path)?;
             if self.style.links {
                 copy.links.iter().try_for_each(|link| self.name(link))?;
@@ -85,7 +90,9 @@ impl<W: Write> Render for Fdupes<W> {
 mod tests {
     use super::*;
     use crate::report::format::Format;
-    use crate::report::groups::testing::{every_byte, group_named, odd_group, photos, render};
+    use crate::report::groups::testing::{
+        every_byte, group_named, marked_photos, odd_group, photos, render,
+    };
 
     fn bytes(style: Style, groups: &[Group]) -> Vec<u8> {
         render(Format::Fdupes, style, groups)
@@ -115,6 +122,18 @@ mod tests {
         /backup/by-date/2024-05-01.CR2
         /home/ann/photos/2024/IMG_0001.CR2
         ");
+    }
+
+    #[test]
+    fn the_copy_to_keep_comes_first_or_is_not_in_the_flat_list() {
+        let report = String::from_utf8(bytes(Style::default(), &[marked_photos()]));
+        let copies = [
+            "/home/ann/photos/2024/IMG_0001.CR2\n",
+            "/backup/2024/IMG_0001.CR2\n",
+        ];
+        assert_eq!(report.unwrap(), copies.concat());
+        let flat = render(Format::Paths, Style::default(), &[marked_photos()]);
+        assert_eq!(String::from_utf8(flat).unwrap(), copies[1]);
     }
 
     #[test]

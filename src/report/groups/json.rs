@@ -70,7 +70,7 @@ impl<'a> GroupJson<'a> {
             copies: group.copies.len(),
             reclaimable: group.reclaimable(),
             comparison: comparison_word(group),
-            files: group.copies.iter().map(FileJson::new).collect(),
+            files: group.marked().map(FileJson::new).collect(),
         }
     }
 }
@@ -79,6 +79,8 @@ impl<'a> GroupJson<'a> {
 struct FileJson<'a> {
     #[serde(flatten)]
     name: PathJson<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    keep: Option<bool>,
     root: Cow<'a, str>,
     mtime: String,
     volume: &'a str,
@@ -88,9 +90,10 @@ struct FileJson<'a> {
 }
 
 impl<'a> FileJson<'a> {
-    fn new(copy: &'a CopyEntry) -> Self {
+    fn new((copy, keep): (&'a CopyEntry, Option<bool>)) -> Self {
         Self {
             name: PathJson::new(&copy.path),
+            keep,
             root: copy.root.to_string_lossy(),
             mtime: rfc3339_nanos(copy.mtime_ns),
             volume: &copy.volume,
@@ -130,8 +133,8 @@ mod tests {
     use super::*;
     use crate::report::format::Format;
     use crate::report::groups::testing::{
-        every_byte, group_named, header, nothing_scanned, odd_group, path, photos, render,
-        render_under,
+        every_byte, group_named, header, marked_photos, marking, nothing_scanned, odd_group, path,
+        photos, render, render_under,
     };
     use crate::report::style::Style;
 
@@ -160,6 +163,21 @@ mod tests {
         {"digest":"0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b","algorithm":"blake3","size":9,"copies":2,"reclaimable":9,"comparison":"blake3","files":[{"path":"/usb/two\nlines","root":"/usb","mtime":"2024-05-01T12:00:00.000000042Z","volume":"uuid:5e1f","inode":null,"links":[{"path":"/usb/latin-�","path_b64":"L3VzYi9sYXRpbi3p"}],"symlinks":[]},{"path":"/usb/\u001b[2J\u009b1m\u202egpj.exe","root":"/usb","mtime":"2024-05-01T12:00:00.000000042Z","volume":"uuid:5e1f","inode":4711,"links":[],"symlinks":[]}]}
         ],"totals":{"groups":2,"copies":4,"reclaimable":25270691,"unchecked":0}}
         "#);
+    }
+
+    #[test]
+    fn the_copy_to_keep_is_marked() {
+        let report = render_under(
+            &marking(),
+            Format::Json,
+            Style::default(),
+            &[marked_photos()],
+        );
+        let report: Value = serde_json::from_slice(&report).unwrap();
+        assert_eq!(report["keep"], json!(["under:/home/ann", "oldest"]));
+        let files = report["groups"][0]["files"].as_array().unwrap();
+        let marks: Vec<_> = files.iter().map(|file| &file["keep"]).collect();
+        assert_eq!(marks, [&json!(false), &json!(true)]);
     }
 
     #[test]

@@ -12,6 +12,6 @@ mod testing;
 pub use render::Render;
 #[cfg(test)]
 pub(crate) use testing::{
-    CountingWriter, Pipe, copy, every_byte, group_named, header, nothing_scanned, odd_group, path,
-    photos, render, totals,
+    CountingWriter, Pipe, copy, every_byte, group_named, header, marked_photos, marking,
+    nothing_scanned, odd_group, path, photos, render, totals,
 };

@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 
 use super::render::Render;
 use crate::model::{CopyEntry, Group, Totals, escape};
-use crate::report::filters::filters_line;
+use crate::report::filters::{filters_line, keep_line};
 use crate::report::style::{FAINT, GAIN, Header, STRONG, Style};
 use crate::report::text;
 use crate::report::text::{as_of_in, counted, grouped};
@@ -76,13 +76,19 @@ impl<W: Write> Table<W> {
         painted.join("  ").trim_end().to_owned()
     }
 
-    fn copy(&mut self, copy: &CopyEntry) -> io::Result<()> {
-        writeln!(self.out, "    {}", escape(&copy.path))?;
+    fn copy(&mut self, copy: &CopyEntry, is_kept: Option<bool>) -> io::Result<()> {
+        let margin = match is_kept {
+            None => "    ".to_owned(),
+            Some(false) => "        ".to_owned(),
+            Some(true) => format!("  {}  ", self.style.painted(STRONG, "keep")),
+        };
+        writeln!(self.out, "{margin}{}", escape(&copy.path))?;
         if self.style.links {
+            let margin = if is_kept.is_some() { 10 } else { 6 };
             for (links, mark) in [(&copy.links, "also at"), (&copy.symlinks, "symbolic link")] {
                 let mark = self.style.painted(FAINT, mark);
                 for link in links {
-                    writeln!(self.out, "      {mark} {}", escape(link))?;
+                    writeln!(self.out, "{:margin$}{mark} {}", "", escape(link))?;
                 }
             }
         }
@@ -116,7 +122,9 @@ impl<W: Write> Render for Table<W> {
     fn group(&mut self, group: &Group) -> io::Result<()> {
         self.shown += 1;
         self.headline(group)?;
-        group.copies.iter().try_for_each(|copy| self.copy(copy))?;
+        for (copy, is_kept) in group.marked() {
+            self.copy(copy, is_kept)?;
+        }
         writeln!(self.out)
     }
 
@@ -131,6 +139,9 @@ impl<W: Write> Render for Table<W> {
             if let Some(filters) = filters_line(&header.filters, self.style.exact_bytes) {
                 writeln!(self.out, "{filters}")?;
             }
+            if let Some(keep) = keep_line(&header.keep) {
+                writeln!(self.out, "{keep}")?;
+            }
             writeln!(self.out, "{}", as_of_in(&header, &self.zone))?;
         }
         self.out.flush()
@@ -140,12 +151,13 @@ impl<W: Write> Render for Table<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::groups::testing::{header, nothing_scanned, odd_group, photos, totals};
+    use crate::report::groups::testing::{
+        header, marked_photos, marking, nothing_scanned, odd_group, photos, totals,
+    };
 
     const PLAIN: Style = Style {
         links: false,
         nul: false,
-        keeps_first: false,
         terminal: false,
         width: Some(80),
         color: false,
@@ -201,6 +213,25 @@ mod tests {
             /usb/\x1b[2J\u{9b}1m\u{202e}gpj.exe
 
         2 duplicate groups, 4 copies, 24.1 MiB reclaimable
+        as of scan 12, 2026-11-16 09:30
+        ");
+    }
+
+    #[test]
+    fn the_copy_to_keep_is_marked() {
+        let style = Style {
+            links: true,
+            ..PLAIN
+        };
+        let groups = [marked_photos()];
+        insta::assert_snapshot!(text_of(style, &marking(), &groups, &totals(&groups)), @"
+        2 copies of 24.1 MiB    24.1 MiB reclaimable    byte-for-byte  a7a7a7a7a7a7
+                /backup/2024/IMG_0001.CR2
+                  also at /backup/by-date/2024-05-01.CR2
+          keep  /home/ann/photos/2024/IMG_0001.CR2
+
+        1 duplicate group, 2 copies, 24.1 MiB reclaimable
+        keep: under:/home/ann, oldest
         as of scan 12, 2026-11-16 09:30
         ");
     }

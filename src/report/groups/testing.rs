@@ -21,6 +21,7 @@ pub(crate) fn header() -> Header {
         }),
         unfinished: 0,
         filters: Filters::default(),
+        keep: Vec::new(),
         not_compared: None,
     }
 }
@@ -30,6 +31,22 @@ pub(crate) fn nothing_scanned() -> Header {
     Header {
         as_of: None,
         ..header()
+    }
+}
+
+/// The header of a report with marks.
+pub(crate) fn marking() -> Header {
+    Header {
+        keep: vec!["under:/home/ann".to_owned(), "oldest".to_owned()],
+        ..header()
+    }
+}
+
+/// The photos, of which keep rules keep the second copy.
+pub(crate) fn marked_photos() -> Group {
+    Group {
+        kept: Some(1),
+        ..photos()
     }
 }
 
@@ -43,6 +60,7 @@ pub(crate) fn photos() -> Group {
         algorithm: Algorithm::Sha256,
         size,
         byte_for_byte: true,
+        kept: None,
         copies: vec![
             backup,
             copy("/home/ann/photos/2024/IMG_0001.CR2", "/home/ann", size),
@@ -61,6 +79,7 @@ pub(crate) fn odd_group() -> Group {
         algorithm: Algorithm::Blake3,
         size: 9,
         byte_for_byte: false,
+        kept: None,
         copies: vec![
             names,
             copy("/usb/\u{1b}[2J\u{9b}1m\u{202e}gpj.exe", "/usb", 9),

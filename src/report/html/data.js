@@ -50,6 +50,7 @@ class Report {
     this.copyFolder = [];
     this.copyName = [];
     this.copyTime = [];
+    this.kept = new Set();
     this.linkStart = [0];
     this.linkCopy = [];
     this.linkFolder = [];
@@ -64,7 +65,7 @@ class Report {
     return this.groupSize.length;
   }
 
-  add([size, reclaimable, comparison, digest, copies, folders = [], links = [], roots = [], symlinks = []]) {
+  add([size, reclaimable, comparison, digest, copies, folders = [], links = [], roots = [], symlinks = [], kept = []]) {
     for (let at = 0; at < folders.length; at += 2) this.addFolder(this.numbers[folders[at]], folders[at + 1]);
     for (const root of roots) this.rootFolders.add(this.numbers[root]);
     const first = this.copyFolder.length;
@@ -73,6 +74,7 @@ class Report {
       this.copyName.push(copies[at + 1]);
       this.copyTime.push(copies[at + 2]);
     }
+    for (const copy of kept) this.kept.add(first + copy);
     for (const link of symlinks) this.symlinks.add(this.linkCopy.length + link);
     for (let at = 0; at < links.length; at += 3) {
       this.linkCopy.push(first + links[at]);

@@ -2,12 +2,12 @@
 //! in which nothing can end the script element around it.
 //!
 //! A group is `[size, reclaimable, comparison, digest, copies, folders, links, roots,
-//! symlinks]`; empty lists at its end are omitted. `copies` is flat: folder, name,
+//! symlinks, kept]`; empty lists at its end are omitted. `copies` is flat: folder, name,
 //! modification time in seconds, and so on. `links` is flat too: which copy of
 //! the group, folder, name. `folders` lists the folders that were not named
 //! before, flat: parent, name; they count from 1, and 0 is `/`. `roots` lists
-//! folders that were found to be roots, and `symlinks` which of the links are
-//! symbolic.
+//! folders that were found to be roots, `symlinks` which of the links are symbolic,
+//! and `kept` which of the copies keep rules keep.
 //!
 //! Names are escaped as on a terminal. That is exact, since no two names have
 //! the same escaped text; the script undoes it where a path is copied.
@@ -88,6 +88,7 @@ impl Packer {
             links,
             roots,
             symlinks,
+            Vec::from_iter(group.kept.map(|kept| Item::Number(kept as u64))),
         ];
         let used = lists.iter().rposition(|list| !list.is_empty());
         for list in lists.iter().take(used.map_or(1, |last| last + 1)) {

@@ -58,8 +58,9 @@ async function putOnClipboard(text) {
 
 function drawHeader(header, totals, report) {
   byId("as-of").textContent = header.scanned ? header.as_of.split(" (")[0] : "";
-  byId("filters").textContent = header.filters ?? "";
-  byId("filters").hidden = !header.filters;
+  const narrowed = [header.filters, header.keep].filter(Boolean).join(" · ");
+  byId("filters").textContent = narrowed;
+  byId("filters").hidden = !narrowed;
   if (!header.scanned) {
     byId("headline").textContent = "Nothing has been scanned yet";
     byId("lead").textContent = "Start with: dupescan scan PATH";

@@ -22,7 +22,7 @@ use sha2::{Digest, Sha256};
 
 use crate::model::{Group, Totals};
 use crate::report::encode::rfc3339;
-use crate::report::filters::filters_line;
+use crate::report::filters::{filters_line, keep_line};
 use crate::report::groups::Render;
 use crate::report::style::Header;
 use crate::report::text::as_of_in;
@@ -110,6 +110,8 @@ struct HeaderData {
     scanned: bool,
     unfinished: usize,
     filters: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    keep: Option<String>,
 }
 
 impl<W: Write> Render for Html<W> {
@@ -121,6 +123,7 @@ impl<W: Write> Render for Html<W> {
             scanned: header.as_of.is_some(),
             unfinished: header.unfinished,
             filters: filters_line(&header.filters, false),
+            keep: keep_line(&header.keep),
         };
         self.element("header-data", &data)
     }

@@ -182,6 +182,7 @@ class Table {
     file.append(element("span", "name", name), where);
     const note = this.note(copy, link);
     const about = cell("about", note);
+    if (link < 0 && report.kept.has(copy)) about.prepend(element("strong", "keep", "keep"), " · ");
     const button = element("button", "copy", "Copy path");
     button.type = "button";
     button.tabIndex = -1;

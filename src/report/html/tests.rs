@@ -8,7 +8,8 @@ use serde_json::Value;
 use super::*;
 use crate::model::escape;
 use crate::report::groups::{
-    copy, every_byte, group_named, header, nothing_scanned, odd_group, path, photos, totals,
+    copy, every_byte, group_named, header, marked_photos, marking, nothing_scanned, odd_group,
+    path, photos, totals,
 };
 
 fn page(header: &Header, groups: &[Group]) -> String {
@@ -84,6 +85,14 @@ fn groups_are_packed_a_line_each() {
     </body>
     </html>
     "#);
+}
+
+#[test]
+fn the_copy_to_keep_is_marked() {
+    let page = page(&marking(), &[marked_photos()]);
+    assert!(page.contains(r#""keep":"keep: under:/home/ann, oldest""#));
+    assert_eq!(blocks(&page)[0][0][9], serde_json::json!([1]));
+    assert!(!data(&[photos()]).contains("keep"));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod apply;
 mod crash;
+mod keep;
 mod last_moment;
 mod plan;
 mod plan_files;

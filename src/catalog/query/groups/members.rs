@@ -324,6 +324,7 @@ impl Context {
             size: first.size,
             byte_for_byte: is_byte_for_byte(groups().flatten()),
             copies,
+            kept: None,
         })
     }
 

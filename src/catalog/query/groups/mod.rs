@@ -28,7 +28,7 @@ pub use filter::{Exclusion, GroupFilter, Whereabouts, folder_of, has_extension, 
 use crate::catalog::query::paths::RootPaths;
 use crate::catalog::query::sweep::Readers;
 use crate::catalog::store::{CatalogError, ReadOnly, sql};
-use crate::model::{Group, Totals};
+use crate::model::{Group, KeepOrder, Totals};
 
 /// What may be in memory at once. Beyond that, files are read again.
 #[derive(Debug, Clone, Copy)]
@@ -220,6 +220,22 @@ impl GroupList {
 }
 
 impl ReadOnly {
+    /// Counts the duplicates in each folder for an order of copies that asks for
+    /// them: those of the groups that a filter wants.
+    pub fn count_for(
+        &self,
+        order: &mut KeepOrder,
+        filter: impl FnOnce() -> GroupFilter,
+    ) -> Result<(), CatalogError> {
+        if order.wants_groups() {
+            let mut groups = GroupList::build(self.sibling()?, filter())?;
+            while let Some(group) = groups.next_group()? {
+                order.count(&group.copies);
+            }
+        }
+        Ok(())
+    }
+
     /// The sums over all groups as they are now: those of the last scan, or
     /// counted again where something else changed groups since.
     pub fn totals(&self) -> Result<Totals, CatalogError> {

@@ -196,6 +196,7 @@ fn group(digest: &[u8; 32], names: &[&Name]) -> Group {
         size: names[0].size(),
         byte_for_byte: compared.len() == 1 && !compared.contains(&None),
         copies,
+        kept: None,
     }
 }
 

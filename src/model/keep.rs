@@ -1,31 +1,94 @@
-//! Keep rules: which copy of a group stays. Ordered; the first that tells two
-//! copies apart decides.
+//! Keep rules: which copy of a group stays. Plans act on them, and reports mark
+//! the copy; both ask for the order that is defined here.
 
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::model::Globs;
+use super::files::CopyEntry;
+use super::ids::ScanId;
+use super::scope::Globs;
 
-/// What the rules ask about a copy, besides its paths.
+/// The order of the copies of a group, best first. The first rule that tells two
+/// copies apart decides, and in the end their paths.
 #[derive(Debug, Clone, Default)]
-pub struct Traits {
-    /// Its names; the first one counts as its path.
-    pub names: Vec<PathBuf>,
-    /// When its content last changed.
-    pub mtime_ns: i64,
-    /// The scan that found it.
-    pub first_scan: i64,
-    /// How many duplicates its folder holds.
-    pub folder_copies: u64,
+pub struct KeepOrder {
+    rules: Vec<KeepRule>,
+    /// Duplicates in each folder, where a rule asks.
+    folder_copies: HashMap<PathBuf, u64>,
+}
+
+/// Where a copy stands in the order: of two, the one with the lower place is kept.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct KeepPlace {
+    ranks: Vec<i64>,
+    path: PathBuf,
+}
+
+impl KeepPlace {
+    /// Whether nothing but the path tells the two apart.
+    pub fn is_tied_with(&self, other: &Self) -> bool {
+        self.ranks == other.ranks
+    }
+}
+
+impl KeepOrder {
+    /// The order that these rules make.
+    pub fn of(rules: Vec<KeepRule>) -> Self {
+        Self {
+            rules,
+            folder_copies: HashMap::new(),
+        }
+    }
+
+    /// Whether all groups must be counted before the first copy has its place.
+    pub fn wants_groups(&self) -> bool {
+        self.asks_for(&Test::FullestFolder)
+    }
+
+    /// Whether it must be known which scan found a copy.
+    pub fn wants_first_scan(&self) -> bool {
+        self.asks_for(&Test::FirstSeen)
+    }
+
+    fn asks_for(&self, test: &Test) -> bool {
+        let wanted = std::mem::discriminant(test);
+        let mut tests = self.rules.iter().map(|rule| &rule.0);
+        tests.any(|test| std::mem::discriminant(test) == wanted)
+    }
+
+    /// Counts the duplicates in the folders of a group of these copies.
+    pub fn count(&mut self, copies: &[CopyEntry]) {
+        for folder in copies.iter().filter_map(|copy| copy.path.parent()) {
+            *self.folder_copies.entry(folder.to_owned()).or_default() += 1;
+        }
+    }
+
+    /// The place of a copy that this scan found first.
+    pub fn place(&self, copy: &CopyEntry, first_scan: ScanId) -> KeepPlace {
+        let folder = copy.path.parent().unwrap_or(Path::new("/"));
+        let facts = Facts {
+            first_scan,
+            folder_copies: self.folder_copies.get(folder).copied().unwrap_or(0),
+        };
+        let ranks = self.rules.iter().map(|rule| rule.rank(copy, &facts));
+        KeepPlace {
+            ranks: ranks.collect(),
+            path: copy.path.clone(),
+        }
+    }
+}
+
+/// What rules ask beyond the copy itself.
+struct Facts {
+    first_scan: ScanId,
+    folder_copies: u64,
 }
 
 /// One rule, in favour of copies that are kept.
 #[derive(Debug, Clone)]
-pub struct KeepRule {
-    text: String,
-    test: Test,
-}
+pub struct KeepRule(Test);
 
 #[derive(Debug, Clone)]
 enum Test {
@@ -56,8 +119,8 @@ const PLAIN: &[(&str, Test)] = &[
     ("fullest-folder", Test::FullestFolder),
 ];
 
-/// All rules, for help and messages.
-pub const RULES: &str = "under:PATH, not-under:PATH, glob:GLOB, name:GLOB, not-name:GLOB, oldest, \
+/// All rules, for messages.
+const RULES: &str = "under:PATH, not-under:PATH, glob:GLOB, name:GLOB, not-name:GLOB, oldest, \
      newest, first-seen, shortest-path, shallowest, shortest-name, most-links or fullest-folder";
 
 /// Without a rule: the copy nearest to the top, then the oldest.
@@ -72,10 +135,7 @@ impl KeepRule {
     ) -> Result<Self, String> {
         let shown = text.to_string_lossy().into_owned();
         if let Some((_, test)) = PLAIN.iter().find(|(name, _)| *name == shown) {
-            return Ok(Self {
-                text: shown,
-                test: test.clone(),
-            });
+            return Ok(Self(test.clone()));
         }
         let bytes = text.as_bytes();
         let colon = bytes.iter().position(|byte| *byte == b':');
@@ -92,27 +152,17 @@ impl KeepRule {
             b"not-name" => Test::NotName(globs(value, &shown)?),
             _ => return Err(unknown(&shown)),
         };
-        Ok(Self { text: shown, test })
-    }
-
-    /// As it was typed.
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// Whether it must be known how many duplicates each folder holds.
-    pub fn wants_folders(&self) -> bool {
-        matches!(self.test, Test::FullestFolder)
+        Ok(Self(test))
     }
 
     /// The rank of a copy: of two, the one with the lower rank is kept.
-    pub fn rank(&self, copy: &Traits) -> i64 {
-        let path = copy.names.first().map_or(Path::new(""), PathBuf::as_path);
+    fn rank(&self, copy: &CopyEntry, facts: &Facts) -> i64 {
+        let path = copy.path.as_path();
         let no = |wanted: bool| i64::from(!wanted);
-        let any = |test: &dyn Fn(&Path) -> bool| copy.names.iter().any(|name| test(name));
+        let any = |test: &dyn Fn(&Path) -> bool| copy.names().any(|name| test(name));
         let name_of = |path: &Path| path.file_name().map(PathBuf::from).unwrap_or_default();
         let length = |text: &OsStr| i64::try_from(text.len()).unwrap_or(i64::MAX);
-        match &self.test {
+        match &self.0 {
             Test::Under(folder) => no(any(&|name| name.starts_with(folder))),
             Test::NotUnder(folder) => no(!any(&|name| name.starts_with(folder))),
             Test::Glob(globs) => no(any(&|name| globs.matches_file(below_top(name)))),
@@ -120,12 +170,12 @@ impl KeepRule {
             Test::NotName(globs) => no(!any(&|name| globs.matches_name(&name_of(name)))),
             Test::Oldest => copy.mtime_ns,
             Test::Newest => copy.mtime_ns.saturating_neg(),
-            Test::FirstSeen => copy.first_scan,
+            Test::FirstSeen => facts.first_scan.0,
             Test::ShortestPath => length(path.as_os_str()),
             Test::Shallowest => i64::try_from(path.components().count()).unwrap_or(i64::MAX),
             Test::ShortestName => length(name_of(path).as_os_str()),
-            Test::MostLinks => i64::try_from(copy.names.len()).map_or(i64::MIN, |links| -links),
-            Test::FullestFolder => i64::try_from(copy.folder_copies).map_or(i64::MIN, |all| -all),
+            Test::MostLinks => i64::try_from(copy.links.len()).map_or(i64::MIN, |links| -links),
+            Test::FullestFolder => i64::try_from(facts.folder_copies).map_or(i64::MIN, |all| -all),
         }
     }
 }
@@ -154,17 +204,20 @@ mod tests {
         KeepRule::parse(text.as_ref(), |path| Ok(path.to_owned())).unwrap()
     }
 
-    fn copy(names: &[&str], mtime_ns: i64) -> Traits {
-        Traits {
-            names: names.iter().map(PathBuf::from).collect(),
+    fn copy(names: &[&str], mtime_ns: i64) -> CopyEntry {
+        let mut names = names.iter().map(PathBuf::from);
+        CopyEntry {
+            path: names.next().unwrap(),
+            links: names.collect(),
             mtime_ns,
-            ..Traits::default()
+            ..CopyEntry::default()
         }
     }
 
-    fn prefers(text: &str, one: &Traits, other: &Traits) {
-        let rule = rule(text);
-        assert!(rule.rank(one) < rule.rank(other), "{text}");
+    fn prefers(text: &str, one: &CopyEntry, other: &CopyEntry) {
+        let order = KeepOrder::of(vec![rule(text)]);
+        let [one, other] = [one, other].map(|copy| order.place(copy, ScanId(1)));
+        assert!(one < other && !one.is_tied_with(&other), "{text}");
     }
 
     #[test]
@@ -187,13 +240,29 @@ mod tests {
         for text in ["under:/q", "not-under:/p/albums", "newest", "most-links"] {
             prefers(text, &new, &old);
         }
-        let with = |first_scan, folder_copies| Traits {
-            first_scan,
-            folder_copies,
-            ..Traits::default()
-        };
-        prefers("first-seen", &with(1, 0), &with(2, 0));
-        prefers("fullest-folder", &with(1, 9), &with(1, 8));
+    }
+
+    #[test]
+    fn what_no_copy_knows_is_asked_for() {
+        let order = KeepOrder::of(vec![rule("first-seen")]);
+        assert!(order.wants_first_scan() && !order.wants_groups());
+        let [early, late] = [copy(&["/z"], 1), copy(&["/a"], 1)];
+        assert!(order.place(&early, ScanId(1)) < order.place(&late, ScanId(2)));
+        let mut order = KeepOrder::of(vec![rule("fullest-folder")]);
+        assert!(order.wants_groups() && !order.wants_first_scan());
+        let [full, other] = [copy(&["/z/1"], 1), copy(&["/a/1"], 1)];
+        order.count(&[full.clone(), copy(&["/z/2"], 1), other.clone()]);
+        assert!(order.place(&full, ScanId(1)) < order.place(&other, ScanId(1)));
+    }
+
+    #[test]
+    fn the_first_difference_decides_and_paths_come_last() {
+        let order = KeepOrder::of(vec![rule("under:/b"), rule("oldest")]);
+        let place = |path: &str, mtime_ns| order.place(&copy(&[path], mtime_ns), ScanId(1));
+        assert!(place("/b/2", 9) < place("/a/1", 1));
+        assert!(place("/b/2", 1) < place("/b/1", 2));
+        let [one, other] = [place("/b/1", 1), place("/b/2", 1)];
+        assert!(one < other && one.is_tied_with(&other));
     }
 
     #[test]
