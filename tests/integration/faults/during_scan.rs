@@ -283,10 +283,11 @@ fn little_memory_is_one_sentence_never_an_abort() {
     for megabytes in (24..=160).step_by(12) {
         env.use_db(&format!("data/{megabytes}.db"));
         let script = format!(
-            "ulimit -v {}; exec {} --db {} scan tree",
+            "ulimit -v {}; {program} --version >/dev/null || exit 127; \
+             exec {program} --db {} scan tree",
             megabytes << 10,
-            env!("CARGO_BIN_EXE_dupescan"),
-            env.db().display()
+            env.db().display(),
+            program = env!("CARGO_BIN_EXE_dupescan"),
         );
         let mut command = env.bare_command("bash");
         command.args(["-c", &script]);
