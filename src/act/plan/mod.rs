@@ -1,14 +1,17 @@
 //! Making a plan: every group that the filter wants, as it is on the disk now,
 //! with what happens to each of its copies.
 
+mod check;
 mod choose;
 mod guards;
+mod import;
 mod lookup;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub use choose::Spared;
+pub use import::{PlanImported, RefusedRow, import_plan};
 
 use choose::{Candidate, Chosen, Limits, choose};
 use lookup::{Lookup, Scope};

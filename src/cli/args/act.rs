@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{ArgAction, Args, ValueHint};
 
 use super::shared::{AnswerArgs, Choice, FilterArgs, OutputArgs, PlanFormat, one_of};
@@ -23,6 +24,14 @@ pub(crate) struct PlanArgs {
     /// Only copies in these folders take part [default: all]
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) paths: Vec<PathBuf>,
+
+    /// Make a plan of a plan file, which may have been edited
+    ///
+    /// Each row is checked against the catalog and the disk. What does not hold is refused with
+    /// its reason, and the rest becomes a new plan.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(conflicts_with_all = DECIDES)]
+    pub(crate) import: Option<PathBuf>,
 
     /// Which copy to keep: oldest, newest, under:PATH …
     ///
@@ -93,6 +102,25 @@ pub(crate) struct PlanArgs {
     pub(crate) priority: Option<String>,
 }
 
+/// What a plan file decides itself.
+const DECIDES: [&str; 15] = [
+    "paths",
+    "keep",
+    "from",
+    "matching",
+    "action",
+    "copies",
+    "per_volume",
+    "isolate",
+    "on_tie",
+    "max_bytes",
+    "min_size",
+    "max_size",
+    "ext",
+    "exclude",
+    "priority",
+];
+
 const ACTIONS: &[Choice<Action>] = &[
     (
         "trash",
@@ -135,6 +163,22 @@ pub(crate) struct PlansArgs {
     pub(crate) bytes: bool,
 }
 
+/// How a plan is named.
+#[derive(Debug, Clone)]
+pub(crate) enum PlanName {
+    /// By its number.
+    Number(u64),
+    /// By a file.
+    File(PathBuf),
+}
+
+impl PlanName {
+    fn of(typed: OsString) -> Self {
+        let number = typed.to_str().and_then(|text| text.parse().ok());
+        number.map_or_else(|| Self::File(typed.into()), Self::Number)
+    }
+}
+
 /// Carry out a plan
 ///
 /// Compares each copy byte for byte with one that stays, just before it moves or deletes it. Asks
@@ -146,9 +190,10 @@ Examples:
   dupescan apply 3
   dupescan apply 3 --yes --max-bytes 10G")]
 pub(crate) struct ApplyArgs {
-    /// The plan, as `dupescan plans` lists it
-    #[arg(value_name = "PLAN", value_parser = values::whole(1..=u64::MAX))]
-    pub(crate) plan: u64,
+    /// The number of the plan, or a file that `dupescan plans` wrote
+    #[arg(value_name = "PLAN", value_hint = ValueHint::FilePath)]
+    #[arg(value_parser = OsStringValueParser::new().map(PlanName::of))]
+    pub(crate) plan: PlanName,
 
     /// Make every check, but change nothing
     #[arg(short = 'n', long)]
@@ -180,7 +225,7 @@ Examples:
   dupescan undo 4 ~/Pictures/2019
   dupescan undo --trash /mnt/disk/.dupescan-trash-1000/4")]
 pub(crate) struct UndoArgs {
-    /// The run, as `dupescan journal` lists it [default: the last one]
+    /// The run, as `dupescan journal` lists it [default: the last that can be undone]
     #[arg(value_name = "RUN", value_parser = values::whole(1..=u64::MAX))]
     pub(crate) run: Option<u64>,
 

@@ -16,7 +16,7 @@ mod tests;
 pub(super) mod usage_errors;
 
 pub(crate) use act::{
-    ApplyArgs, EmptyTrashArgs, JournalArgs, PlanArgs, PlansArgs, ProtectArgs, UndoArgs,
+    ApplyArgs, EmptyTrashArgs, JournalArgs, PlanArgs, PlanName, PlansArgs, ProtectArgs, UndoArgs,
 };
 pub(crate) use catalog::RootsCommand;
 

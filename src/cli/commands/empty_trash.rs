@@ -3,12 +3,12 @@
 use std::io::Write;
 
 use super::apply::ask;
-use super::undo::{list_skipped, run_of};
+use super::undo::{is_in_trash, list_skipped, run_of};
 use crate::act::empty_trash;
 use crate::cli::args::EmptyTrashArgs;
 use crate::cli::session::{Context, signals};
 use crate::cli::terminal::{Exit, output};
-use crate::model::{ActionState, RunId, Timestamp, total};
+use crate::model::{RunId, Timestamp, total};
 use crate::pool::Shutdown;
 use crate::report::text::{counted, human_size};
 
@@ -63,7 +63,7 @@ fn in_trash(context: &Context, run: Option<RunId>) -> anyhow::Result<(u64, u64)>
             continue;
         }
         for (state, names, occupied) in catalog.action_counts(known.id)? {
-            if state == ActionState::Trashed || state.is_open() {
+            if is_in_trash(state) {
                 files += names;
                 bytes = total([bytes, occupied]);
             }

@@ -8,7 +8,7 @@ use crate::answers::resolve;
 use crate::cli::args::UndoArgs;
 use crate::cli::session::{Context, signals};
 use crate::cli::terminal::{Exit, exit, output};
-use crate::model::{RunId, escape};
+use crate::model::{ActionState, RunId, escape};
 use crate::pool::Shutdown;
 use crate::report::text::counted;
 
@@ -32,14 +32,30 @@ pub(crate) fn run(context: &Context, args: &UndoArgs) -> anyhow::Result<Exit> {
     summarise(context, &undone)
 }
 
-/// The run of a typed number, or the last one.
+/// The run of a typed number, or the last one that has files in the trash.
 pub(crate) fn run_of(context: &Context, typed: Option<u64>) -> anyhow::Result<RunId> {
-    let runs = context.catalog()?.runs()?;
-    let wanted = typed.map(|number| RunId(i64::try_from(number).unwrap_or(i64::MAX)));
-    let found = runs
-        .iter()
-        .find(|run| wanted.is_none_or(|wanted| wanted == run.id));
-    found.map(|run| run.id).ok_or_else(|| match typed {
+    let catalog = context.catalog()?;
+    let runs = catalog.runs()?.into_iter().map(|run| run.id);
+    let runs: Vec<RunId> = runs.collect();
+    let found = match typed {
+        Some(number) => {
+            let wanted = RunId(i64::try_from(number).unwrap_or(i64::MAX));
+            runs.iter().find(|run| **run == wanted)
+        }
+        // A run that did nothing, or is undone, is not what anybody means.
+        None => {
+            let mut has_trash = None;
+            for run in &runs {
+                let counts = catalog.action_counts(*run)?;
+                if counts.iter().any(|(state, ..)| is_in_trash(*state)) {
+                    has_trash = Some(run);
+                    break;
+                }
+            }
+            has_trash.or(runs.first())
+        }
+    };
+    found.copied().ok_or_else(|| match typed {
         Some(number) => {
             let journal = context.command("journal");
             exit::usage(format_args!(
@@ -48,6 +64,11 @@ pub(crate) fn run_of(context: &Context, typed: Option<u64>) -> anyhow::Result<Ru
         }
         None => exit::usage("no plan has been applied yet"),
     })
+}
+
+/// Whether an entry in this state is in the trash, or may be after a crash.
+pub(crate) fn is_in_trash(state: ActionState) -> bool {
+    state == ActionState::Trashed || state.is_open()
 }
 
 fn summarise(context: &Context, undone: &Undone) -> anyhow::Result<Exit> {

@@ -131,7 +131,7 @@ impl Context {
 }
 
 /// Quotes a path for a shell, only where it is needed.
-fn shell_word(path: &Path) -> String {
+pub(crate) fn shell_word(path: &Path) -> String {
     let text = path.to_string_lossy();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@%".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {

@@ -12,7 +12,7 @@ pub(crate) mod signals;
 
 pub(crate) use answer::{Output, Question, Writing, header};
 pub(crate) use catalog::open_or_create;
-pub(crate) use context::Context;
+pub(crate) use context::{Context, shell_word};
 pub(crate) use excluding::Excluding;
 pub(crate) use keep::keep_rules;
 pub(crate) use logging::start as start_logging;

@@ -26,9 +26,9 @@ pub(crate) use filter::admits_name;
 pub use filter::{Exclusion, GroupFilter, Whereabouts, folder_of, has_extension, wants_places};
 
 use crate::catalog::query::paths::RootPaths;
-use crate::catalog::query::sweep::Readers;
+use crate::catalog::query::sweep::{Key, Readers};
 use crate::catalog::store::{CatalogError, ReadOnly, sql};
-use crate::model::{Group, KeepOrder, Totals};
+use crate::model::{Digest, Group, KeepOrder, Totals};
 
 /// What may be in memory at once. Beyond that, files are read again.
 #[derive(Debug, Clone, Copy)]
@@ -84,7 +84,42 @@ impl GroupList {
         Self::bounded(Readers::open(catalog)?, filter, bounds)
     }
 
+    /// Only the groups of these contents, each once, in this order; one that is no
+    /// group, or that the filter does not want, is skipped.
+    pub fn of_contents(
+        catalog: ReadOnly,
+        filter: GroupFilter,
+        contents: &[(Digest, u64)],
+    ) -> Result<Self, CatalogError> {
+        let mut list = Self::empty(Readers::open(catalog)?, filter, Bounds::default())?;
+        let wanted = contents.iter().map(|(digest, size)| Ranked {
+            key: Key::of(digest.as_bytes()),
+            size: *size,
+            reclaimable: 0,
+            // A guess: where there are more, fewer groups are read at a time.
+            copies: 2,
+            names: 2,
+        });
+        list.upcoming = wanted.collect();
+        Ok(list)
+    }
+
     fn bounded(
+        readers: Readers,
+        filter: GroupFilter,
+        bounds: Bounds,
+    ) -> Result<Self, CatalogError> {
+        let mut list = Self::empty(readers, filter, bounds)?;
+        list.totals = list.rank(None)?;
+        if list.context.filter.order == Order::Path {
+            let groups = std::mem::take(&mut list.upcoming).into();
+            list.walk = Some(PathWalk::new(groups, list.readers.first())?);
+        }
+        Ok(list)
+    }
+
+    /// A list without groups.
+    fn empty(
         mut readers: Readers,
         mut filter: GroupFilter,
         bounds: Bounds,
@@ -99,7 +134,7 @@ impl GroupList {
             })?,
             filter,
         };
-        let mut list = Self {
+        Ok(Self {
             readers,
             context,
             bounds,
@@ -109,13 +144,7 @@ impl GroupList {
             walk: None,
             chunk: Chunk::empty(),
             handed_out: 0,
-        };
-        list.totals = list.rank(None)?;
-        if list.context.filter.order == Order::Path {
-            let groups = std::mem::take(&mut list.upcoming).into();
-            list.walk = Some(PathWalk::new(groups, list.readers.first())?);
-        }
-        Ok(list)
+        })
     }
 
     /// The sums over all groups, whatever the limit.

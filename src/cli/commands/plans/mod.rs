@@ -2,6 +2,8 @@
 
 mod show;
 
+pub(crate) use show::Groups;
+
 use crate::cli::args::PlansArgs;
 use crate::cli::session::Context;
 use crate::cli::terminal::{Exit, exit, output};

@@ -146,7 +146,7 @@ pub(crate) fn write_plan(
 }
 
 /// The groups of a plan, one after the other.
-struct Groups<'c> {
+pub(crate) struct Groups<'c> {
     catalog: &'c ReadOnly,
     plan: PlanId,
     page: std::vec::IntoIter<PlannedGroup>,
@@ -154,7 +154,7 @@ struct Groups<'c> {
 }
 
 impl<'c> Groups<'c> {
-    fn of(catalog: &'c ReadOnly, plan: PlanId) -> Self {
+    pub(crate) fn of(catalog: &'c ReadOnly, plan: PlanId) -> Self {
         Self {
             catalog,
             plan,
@@ -163,7 +163,7 @@ impl<'c> Groups<'c> {
         }
     }
 
-    fn next(&mut self) -> Result<Option<PlannedGroup>, CatalogError> {
+    pub(crate) fn next(&mut self) -> Result<Option<PlannedGroup>, CatalogError> {
         if self.page.as_slice().is_empty() {
             let page = self.catalog.plan_groups(self.plan, self.after, PAGE)?;
             self.page = page.into_iter();

@@ -1,20 +1,26 @@
 //! `dupescan apply`: carries out a plan.
 
+mod file;
+
 use std::io::{self, BufRead, IsTerminal, Write};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::plans::{plan_id, plan_of};
 use crate::act::{Applied, ApplyRequest, apply};
-use crate::cli::args::ApplyArgs;
+use crate::cli::args::{ApplyArgs, PlanName};
 use crate::cli::session::{Context, signals};
 use crate::cli::terminal::{Exit, exit, output};
 use crate::model::{Action, PlanHeader};
 use crate::pool::Shutdown;
 use crate::report::text::{counted, human_size};
+use file::plan_of_file;
 
 pub(crate) fn run(context: &Context, args: &ApplyArgs) -> anyhow::Result<Exit> {
-    let plan = plan_of(context, plan_id(args.plan))?;
+    let plan = match &args.plan {
+        PlanName::Number(number) => plan_of(context, plan_id(*number))?,
+        PlanName::File(file) => plan_of_file(context, file)?,
+    };
     let is_final = plan.action == Action::Delete;
     if is_final && args.yes && !args.no_undo && !args.dry_run {
         return Err(exit::usage(format_args!(

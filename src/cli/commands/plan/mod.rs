@@ -1,5 +1,12 @@
 //! `dupescan plan`: decides which copies go, and saves that as a plan.
 
+mod import;
+mod words;
+
+pub(crate) use import::{open as open_file, refused as refused_file};
+pub(crate) use words::fate;
+use words::next_steps;
+
 use std::borrow::Cow;
 use std::io::Write;
 use std::path::PathBuf;
@@ -10,12 +17,15 @@ use crate::catalog::ReadOnly;
 use crate::cli::args::{PlanArgs, excluded};
 use crate::cli::session::{Context, keep_rules};
 use crate::cli::terminal::{Exit, exit, output};
-use crate::model::{Action, DEFAULT_RULES, PlanOptions, escape};
+use crate::model::{DEFAULT_RULES, PlanOptions, escape};
 use crate::report::text::{counted, human_size, shorten_middle};
 
 pub(crate) fn run(context: &Context, args: &PlanArgs) -> anyhow::Result<Exit> {
     if let Some(typed) = &args.priority {
         return Err(exit::usage(translation(typed)));
+    }
+    if let Some(file) = &args.import {
+        return import::run(context, args, file);
     }
     args.filter.check()?;
     let mut catalog = context.exclusive("plan")?;
@@ -130,27 +140,9 @@ fn summarise(context: &Context, args: &PlanArgs, made: &PlanMade) -> anyhow::Res
                 writeln!(out, "{:>11}  {path}", human_size(*bytes))?;
             }
         }
-        writeln!(
-            out,
-            "\nShow it:  {}",
-            context.command(&format!("plans {id}"))
-        )?;
-        writeln!(
-            out,
-            "Try it:   {}",
-            context.command(&format!("apply {id} --dry-run"))
-        )?;
-        writeln!(out, "Apply it: {}", context.command(&format!("apply {id}")))?;
+        next_steps(&mut out, context, id)?;
     }
     Ok(out.flush()?)
-}
-
-/// What happens to the copies that a plan removes.
-pub(crate) fn fate(action: Action) -> &'static str {
-    match action {
-        Action::Trash => "to be moved to the trash",
-        Action::Delete => "to be deleted",
-    }
 }
 
 /// What `--priority`, which names what is removed, is here.
