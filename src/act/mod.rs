@@ -13,7 +13,10 @@ use std::io;
 
 pub use apply::{Applied, ApplyRequest, apply};
 pub use empty::{Emptied, empty_trash};
-pub use plan::{PlanImported, PlanMade, PlanRequest, RefusedRow, Spared, import_plan, make_plan};
+pub use plan::{
+    GroupChange, PlanChanged, PlanImported, PlanMade, PlanRequest, RefusedRow, Spared, change_plan,
+    import_plan, make_plan,
+};
 pub use recover::recover;
 pub use undo::{Undone, undo, undo_trash};
 

@@ -20,7 +20,10 @@ pub use filters::closing_lines;
 pub use folders::{FolderReport, write_folders};
 pub use format::Format;
 pub use groups::Render;
-pub use plans::{PlanFileError, PlanReader, PlanSource, PlanWriter};
+pub use plans::{
+    EditedLine, PlanFileError, PlanReader, PlanSource, PlanWriter, edited_lines,
+    write_group_to_edit,
+};
 pub use renderer::renderer;
 pub use rows::{Align, Answer, Cell, Column, Layout, files_and_bytes, sum_line, table};
 pub use style::{Header, Style};

@@ -98,16 +98,57 @@ impl<'c> Check<'c> {
             }
         }
         refuse_repeated(&mut copies, &mut checked.refused);
+        let (typed, mut copies): (Vec<&Path>, Vec<PlannedCopy>) = copies.into_iter().unzip();
         if let Some(reason) = self.broken_limit(&copies) {
-            for (typed, _) in copies.drain(..).filter(|(_, one)| one.role == Role::Act) {
+            for (typed, _) in typed
+                .into_iter()
+                .zip(copies.drain(..))
+                .filter(|(_, one)| one.role == Role::Act)
+            {
                 checked.refused.push((typed.to_owned(), reason.to_owned()));
             }
         }
-        let mut copies: Vec<PlannedCopy> = copies.into_iter().map(|(_, one)| one).collect();
         copies.sort_by_key(|planned| planned.role);
         let acts = copies.iter().any(|planned| planned.role == Role::Act);
         checked.group = acts.then_some(PlannedGroup { copies, ..*wanted });
         Ok(checked)
+    }
+
+    /// The group with the copy of this name kept, and as many as possible of those
+    /// that were kept instead of it going.
+    pub(crate) fn keep_instead(
+        &mut self,
+        group: &PlannedGroup,
+        path: &Path,
+        known: Option<&Group>,
+    ) -> Result<PlannedGroup, CatalogError> {
+        let mut group = group.clone();
+        let mut before = Vec::new();
+        let known = known.map_or_else(HashMap::new, |group| {
+            let copies = group.copies.iter();
+            copies.map(|copy| (copy.path.as_path(), copy)).collect()
+        });
+        for (at, planned) in group.copies.iter_mut().enumerate() {
+            if planned.copy.names().any(|name| name == path) {
+                planned.role = Role::Keep;
+            } else if planned.role == Role::Keep {
+                let candidate = match known.get(planned.copy.path.as_path()) {
+                    Some(copy) => self.lookup.candidate((*copy).clone())?,
+                    None => None,
+                };
+                if candidate.is_some_and(|candidate| candidate.spared.is_none()) {
+                    before.push(at);
+                }
+            }
+        }
+        // The copies that were kept first stay longest.
+        for at in before.into_iter().rev() {
+            group.copies[at].role = Role::Act;
+            if self.broken_limit(&group.copies).is_some() {
+                group.copies[at].role = Role::Keep;
+            }
+        }
+        Ok(group)
     }
 
     /// The copy that a row means, or why the row is refused.
@@ -173,12 +214,10 @@ impl<'c> Check<'c> {
     }
 
     /// Why nothing of a group may go, if what stays is too little.
-    fn broken_limit(&self, copies: &[(&Path, PlannedCopy)]) -> Option<&'static str> {
+    fn broken_limit(&self, copies: &[PlannedCopy]) -> Option<&'static str> {
         let with = |role| {
-            let copies = copies.iter().map(|(_, planned)| planned);
-            copies
-                .filter(move |planned| planned.role == role)
-                .map(|planned| &planned.copy)
+            let copies = copies.iter().filter(move |one| one.role == role);
+            copies.map(|one| &one.copy)
         };
         let units: BTreeSet<&Path> = with(Role::Keep).map(|kept| self.unit(kept)).collect();
         let mut on_volume: BTreeMap<&str, u64> = BTreeMap::new();

@@ -1,6 +1,7 @@
 //! Making a plan: every group that the filter wants, as it is on the disk now,
 //! with what happens to each of its copies.
 
+mod change;
 mod check;
 mod choose;
 mod guards;
@@ -10,6 +11,7 @@ mod lookup;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+pub use change::{GroupChange, PlanChanged, change_plan};
 pub use choose::Spared;
 pub use import::{PlanImported, RefusedRow, import_plan};
 

@@ -48,47 +48,37 @@ impl Exclusive {
         let delete = "DELETE FROM plans WHERE id = ?1";
         Ok(sql::run(&self.connection, delete, [plan])? > 0)
     }
+
+    /// Replaces groups of a plan by those with the same numbers, all of them or
+    /// none; one of which nothing goes leaves the plan. `false`, and nothing is
+    /// changed, if the plan has been applied.
+    pub fn change_plan(
+        &mut self,
+        plan: PlanId,
+        groups: &[PlannedGroup],
+    ) -> Result<bool, CatalogError> {
+        let transaction = self.connection.transaction()?;
+        let applied = "SELECT EXISTS (SELECT 1 FROM runs WHERE plan = ?1)";
+        if sql::value(&transaction, applied, [plan])? {
+            return Ok(false);
+        }
+        for group in groups {
+            let delete = "DELETE FROM plan_groups WHERE plan = ?1 AND number = ?2";
+            sql::run(&transaction, delete, params![plan, signed(group.number)])?;
+            if group.with_role(Role::Act).next().is_some() {
+                insert_group(&transaction, plan, group.number, group)?;
+            }
+        }
+        transaction.commit()?;
+        Ok(true)
+    }
 }
 
 impl PlanWriter<'_> {
     /// Adds a group; its number is given to it here.
     pub fn add(&mut self, group: &PlannedGroup) -> Result<(), CatalogError> {
         self.groups += 1;
-        let number = signed(self.groups);
-        let insert = "INSERT INTO plan_groups (plan, number, size, digest) VALUES (?1, ?2, ?3, ?4)";
-        let values = params![self.id, number, signed(group.size), group.digest.as_bytes()];
-        sql::run(&self.transaction, insert, values)?;
-        for (copy_no, planned) in (1_i64..).zip(&group.copies) {
-            let CopyEntry {
-                root,
-                mtime_ns,
-                ctime_ns,
-                volume,
-                inode,
-                occupied,
-                ..
-            } = &planned.copy;
-            for (name_no, path) in (1_i64..).zip(planned.copy.names()) {
-                let insert = "INSERT INTO plan_files (plan, group_no, copy_no, name_no, role, path,
-                         root, volume, ino, mtime_ns, ctime_ns, allocated)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
-                let values = params![
-                    self.id,
-                    number,
-                    copy_no,
-                    name_no,
-                    planned.role.name(),
-                    path_blob(path),
-                    path_blob(root),
-                    volume,
-                    inode.map(u64::cast_signed),
-                    mtime_ns,
-                    ctime_ns,
-                    signed(*occupied),
-                ];
-                sql::run(&self.transaction, insert, values)?;
-            }
-        }
+        insert_group(&self.transaction, self.id, self.groups, group)?;
         self.totals.add(group.totals());
         Ok(())
     }
@@ -103,6 +93,51 @@ impl PlanWriter<'_> {
         self.transaction.commit()?;
         Ok(self.id)
     }
+}
+
+/// Stores a group under a number.
+fn insert_group(
+    transaction: &Transaction<'_>,
+    plan: PlanId,
+    number: u64,
+    group: &PlannedGroup,
+) -> rusqlite::Result<()> {
+    let number = signed(number);
+    let insert = "INSERT INTO plan_groups (plan, number, size, digest) VALUES (?1, ?2, ?3, ?4)";
+    let values = params![plan, number, signed(group.size), group.digest.as_bytes()];
+    sql::run(transaction, insert, values)?;
+    for (copy_no, planned) in (1_i64..).zip(&group.copies) {
+        let CopyEntry {
+            root,
+            mtime_ns,
+            ctime_ns,
+            volume,
+            inode,
+            occupied,
+            ..
+        } = &planned.copy;
+        for (name_no, path) in (1_i64..).zip(planned.copy.names()) {
+            let insert = "INSERT INTO plan_files (plan, group_no, copy_no, name_no, role, path,
+                         root, volume, ino, mtime_ns, ctime_ns, allocated)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+            let values = params![
+                plan,
+                number,
+                copy_no,
+                name_no,
+                planned.role.name(),
+                path_blob(path),
+                path_blob(root),
+                volume,
+                inode.map(u64::cast_signed),
+                mtime_ns,
+                ctime_ns,
+                signed(*occupied),
+            ];
+            sql::run(transaction, insert, values)?;
+        }
+    }
+    Ok(())
 }
 
 impl ReadOnly {

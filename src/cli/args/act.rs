@@ -135,21 +135,47 @@ const TIES: &[Choice<bool>] = &[
     ("skip", "Keep all of them", true),
 ];
 
-/// List plans, or show one
+/// List plans, show one, or change it
+///
+/// A plan can be changed until it is applied for the first time.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  dupescan plans
   dupescan plans 3
-  dupescan plans 3 --format html -o plan.html
+  dupescan plans 3 --drop ~/Pictures/2019 --drop '*.raw'
+  dupescan plans 3 --keep-instead ~/Pictures/2019/a.jpg
   dupescan plans 3 --format jsonl -o plan.jsonl")]
 pub(crate) struct PlansArgs {
     /// The plan to show
     #[arg(value_name = "PLAN", value_parser = values::whole(1..=u64::MAX))]
     pub(crate) plan: Option<u64>,
 
+    /// Leave files alone: a path, a glob or a group number
+    #[arg(long, value_name = "WHAT", requires = "plan", group = "change")]
+    #[arg(help_heading = "Changing the plan", value_hint = ValueHint::AnyPath)]
+    pub(crate) drop: Vec<OsString>,
+
+    /// Keep this copy instead of the planned one
+    #[arg(long, value_name = "PATH", requires = "plan", group = "change")]
+    #[arg(help_heading = "Changing the plan", value_hint = ValueHint::FilePath)]
+    pub(crate) keep_instead: Vec<PathBuf>,
+
+    /// Edit the plan in $VISUAL or $EDITOR
+    #[arg(
+        long,
+        requires = "plan",
+        group = "change",
+        help_heading = "Changing the plan"
+    )]
+    pub(crate) edit: bool,
+
     /// Delete the plan
-    #[arg(long, requires = "plan")]
+    #[arg(
+        long,
+        requires = "plan",
+        group = "change",
+        help_heading = "Changing the plan"
+    )]
     pub(crate) delete: bool,
 
     #[command(flatten)]

@@ -2,12 +2,11 @@
 
 use std::io::Write;
 
-use super::apply::ask;
 use super::undo::{is_in_trash, list_skipped, run_of};
 use crate::act::empty_trash;
 use crate::cli::args::EmptyTrashArgs;
 use crate::cli::session::{Context, signals};
-use crate::cli::terminal::{Exit, output};
+use crate::cli::terminal::{Exit, ask, output};
 use crate::model::{RunId, Timestamp, total};
 use crate::pool::Shutdown;
 use crate::report::text::{counted, human_size};

@@ -1,6 +1,7 @@
 //! Acting on duplicates: plans, applying them, undoing, the trash.
 
 mod apply;
+mod change;
 mod crash;
 mod keep;
 mod last_moment;

@@ -2,7 +2,7 @@
 
 mod file;
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::Write;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -10,7 +10,7 @@ use super::plans::{plan_id, plan_of};
 use crate::act::{Applied, ApplyRequest, apply};
 use crate::cli::args::{ApplyArgs, PlanName};
 use crate::cli::session::{Context, signals};
-use crate::cli::terminal::{Exit, exit, output};
+use crate::cli::terminal::{Exit, ask, exit, output};
 use crate::model::{Action, PlanHeader};
 use crate::pool::Shutdown;
 use crate::report::text::{counted, human_size};
@@ -75,19 +75,6 @@ fn confirm(plan: &PlanHeader) -> anyhow::Result<bool> {
             &[&plan.totals.files.to_string()],
         ),
     }
-}
-
-/// Whether the answer on the terminal is one of these.
-pub(crate) fn ask(question: &str, expected: &[&str]) -> anyhow::Result<bool> {
-    if !io::stdin().is_terminal() {
-        return Err(exit::usage("no terminal to ask on: use --yes"));
-    }
-    let mut out = output::stdout();
-    write!(out, "{question}")?;
-    out.flush()?;
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer)?;
-    Ok(expected.contains(&answer.trim().to_lowercase().as_str()))
 }
 
 fn summarise(context: &Context, request: &ApplyRequest, applied: &Applied) -> anyhow::Result<Exit> {

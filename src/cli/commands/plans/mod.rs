@@ -1,40 +1,37 @@
-//! `dupescan plans`: lists plans, or shows one.
+//! `dupescan plans`: lists plans, shows one, or changes one.
 
+mod change;
+mod edit;
+mod named;
 mod show;
 
+pub(crate) use named::{plan_id, plan_of};
 pub(crate) use show::Groups;
 
 use crate::cli::args::PlansArgs;
 use crate::cli::session::Context;
-use crate::cli::terminal::{Exit, exit, output};
-use crate::model::{PlanHeader, PlanId};
+use crate::cli::terminal::{Exit, output};
+use crate::model::PlanId;
 
 pub(crate) fn run(context: &Context, args: &PlansArgs) -> anyhow::Result<Exit> {
-    match args.plan.map(plan_id) {
-        None => show::list(context, args),
-        Some(plan) if args.delete => delete(context, plan),
-        Some(plan) => show::show(context, args, &plan_of(context, plan)?),
+    let Some(number) = args.plan else {
+        return show::list(context, args);
+    };
+    let plan = plan_of(context, plan_id(number))?;
+    if args.delete {
+        delete(context, plan.id)
+    } else if args.edit {
+        edit::edit(context, &plan)
+    } else if !args.drop.is_empty() {
+        change::drop(context, &plan, &args.drop)
+    } else if !args.keep_instead.is_empty() {
+        change::keep_instead(context, &plan, &args.keep_instead)
+    } else {
+        show::show(context, args, &plan)
     }
 }
 
-/// A typed number as a plan's.
-pub(crate) fn plan_id(number: u64) -> PlanId {
-    PlanId(i64::try_from(number).unwrap_or(i64::MAX))
-}
-
-/// The plan of a number, or a usage error.
-pub(crate) fn plan_of(context: &Context, plan: PlanId) -> anyhow::Result<PlanHeader> {
-    let found = context.catalog()?.plan(plan)?;
-    found.ok_or_else(|| {
-        let plans = context.command("plans");
-        exit::usage(format_args!(
-            "there is no plan {plan} (`{plans}` lists them)"
-        ))
-    })
-}
-
 fn delete(context: &Context, plan: PlanId) -> anyhow::Result<Exit> {
-    plan_of(context, plan)?;
     context.exclusive("plans")?.delete_plan(plan)?;
     output::print(format!(
         "plan {plan} deleted; no file on disk was touched\n"
