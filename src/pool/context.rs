@@ -98,16 +98,20 @@ impl WorkerContext {
 
     /// A sign of life: work on this path begins. Stall warnings name it.
     pub fn set_path(&self, path: &Path) {
-        self.sign_of_life(|track| {
-            track.set_path(path);
-            self.metrics.current_path.offer(path);
-        });
+        self.sign_of_life(|track| self.is_at(track, path));
+    }
+
+    fn is_at(&self, track: &mut Track, path: &Path) {
+        track.set_path(path);
+        self.metrics.current_path.offer(path);
     }
 
     /// A sign of life: work on this part of an item, which is that path, begins.
     pub fn begin_part(&self, part: usize, path: &Path) {
-        self.set_part(part);
-        self.set_path(path);
+        self.sign_of_life(|track| {
+            track.part = Some(part);
+            self.is_at(track, path);
+        });
     }
 
     /// Says which part of an item of several files is worked on from now on,

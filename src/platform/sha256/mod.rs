@@ -9,6 +9,8 @@ mod pair;
 #[cfg(target_arch = "x86_64")]
 mod wide;
 
+use std::cmp::Reverse;
+
 pub use block::{Sha256Block, Sha256State};
 use sha2::block_api::compress256;
 
@@ -40,18 +42,29 @@ pub fn sha256_at_once() -> usize {
     }
 }
 
-/// Takes all blocks of all messages into their states.
+/// Takes all blocks of all messages into their states. The longest begin, so that
+/// those that are compressed at once end together.
 pub fn sha256_compress_all(messages: &mut [Sha256Message<'_>]) {
+    let mut messages: Vec<_> = messages.iter_mut().collect();
+    messages.sort_unstable_by_key(|message| Reverse(message.blocks.len()));
     if let Some(sixteen) = Sixteen::detect() {
-        sixteen.compress_all(messages);
+        sixteen.compress_all(&mut messages);
     }
     if let Some(two) = Two::detect() {
-        two.compress_all(messages);
+        two.compress_all(&mut messages);
     }
     for message in messages {
         compress256(&mut message.state, message.blocks);
         message.blocks = &[];
     }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn not_done<'m, 'a>(
+    messages: &'m mut [&mut Sha256Message<'a>],
+) -> impl Iterator<Item = &'m mut Sha256Message<'a>> {
+    let messages = messages.iter_mut().map(|message| &mut **message);
+    messages.filter(|message| !message.is_done())
 }
 
 /// Proof that this processor can compress sixteen messages at once.
@@ -74,8 +87,8 @@ impl Sixteen {
 
     /// Compresses while there are enough messages left. One takes up its lane
     /// where the one before it ended, so that no lane waits for a longer one.
-    fn compress_all(self, messages: &mut [Sha256Message<'_>]) {
-        let mut waiting = messages.iter_mut().filter(|message| !message.is_done());
+    fn compress_all(self, messages: &mut [&mut Sha256Message<'_>]) {
+        let mut waiting = not_done(messages);
         let mut lanes: Vec<_> = waiting.by_ref().take(Self::LANES).collect();
         let mut states = wide::States::new();
         for (lane, message) in lanes.iter().enumerate() {
@@ -146,8 +159,8 @@ impl Two {
         unsafe_code,
         reason = "functions for particular processors are unsafe to call"
     )]
-    fn compress_all(self, messages: &mut [Sha256Message<'_>]) {
-        let mut waiting = messages.iter_mut().filter(|message| !message.is_done());
+    fn compress_all(self, messages: &mut [&mut Sha256Message<'_>]) {
+        let mut waiting = not_done(messages);
         let mut streams = [waiting.next(), waiting.next()];
         while let [Some(one), Some(two)] = &mut streams {
             let common = one.blocks.len().min(two.blocks.len());
@@ -176,7 +189,7 @@ impl Sixteen {
         None
     }
 
-    fn compress_all(self, _messages: &mut [Sha256Message<'_>]) {}
+    fn compress_all(self, _messages: &mut [&mut Sha256Message<'_>]) {}
 }
 
 #[cfg(not(target_arch = "x86_64"))]
@@ -185,7 +198,7 @@ impl Two {
         None
     }
 
-    fn compress_all(self, _messages: &mut [Sha256Message<'_>]) {}
+    fn compress_all(self, _messages: &mut [&mut Sha256Message<'_>]) {}
 }
 
 #[cfg(test)]
@@ -251,7 +264,7 @@ mod tests {
                 return Ok(());
             };
             let mut all = borrowed(&owned);
-            two.compress_all(&mut all);
+            two.compress_all(&mut all.iter_mut().collect::<Vec<_>>());
             let left = all.iter().filter(|message| !message.is_done()).count();
             prop_assert!(left <= 1, "{left} left");
             prop_assert_eq!(states(all), expected(&owned));
@@ -264,7 +277,7 @@ mod tests {
                 return Ok(());
             };
             let mut all = borrowed(&owned);
-            sixteen.compress_all(&mut all);
+            sixteen.compress_all(&mut all.iter_mut().collect::<Vec<_>>());
             let left = all.iter().filter(|message| !message.is_done()).count();
             prop_assert!(left < Sixteen::LANES, "{left} left");
             prop_assert_eq!(states(all), expected(&owned));
