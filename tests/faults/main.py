@@ -14,6 +14,9 @@ import lib
 import matrix
 import stops
 import trees
+from act import changes as act_changes
+from act import races as act_races
+from act import stops as act_stops
 
 STEPS = {
     "kill": stops.kill,
@@ -34,6 +37,12 @@ STEPS = {
     "wide": trees.wide,
     "clock": trees.clock,
     "limits": trees.limits,
+    "act-kill": act_stops.kill,
+    "act-power": act_stops.power,
+    "act-stale": act_changes.stale,
+    "act-writers": act_changes.writers,
+    "act-editor": act_races.editor,
+    "act-symlinks": act_races.symlinks,
     "matrix": matrix.check,
 }
 
