@@ -14,6 +14,7 @@ import lib
 import matrix
 import stops
 import trees
+from act import aliases as act_aliases
 from act import changes as act_changes
 from act import races as act_races
 from act import stops as act_stops
@@ -43,6 +44,7 @@ STEPS = {
     "act-writers": act_changes.writers,
     "act-editor": act_races.editor,
     "act-symlinks": act_races.symlinks,
+    "act-aliases": act_aliases.aliases,
     "matrix": matrix.check,
 }
 

@@ -14,7 +14,7 @@ from lib import Figure
 
 def stale(context):
     """Files that changed between plan and apply."""
-    rounds, count = context.many((10, 1040), (1, 104))
+    rounds, count = context.many((10, 1090), (1, 104))
     rng = context.random("act-stale")
     acted, wanted, changed, wrong = 0, 0, 0, []
     with context.workspace("act-stale") as folder:
