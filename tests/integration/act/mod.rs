@@ -1,5 +1,6 @@
 //! Acting on duplicates: plans, applying them, undoing, the trash.
 
+mod any_plan_file;
 mod apply;
 mod change;
 mod crash;
