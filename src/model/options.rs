@@ -206,6 +206,8 @@ pub struct PlanOptions {
     pub ext: Vec<String>,
     /// Globs of files that take no part.
     pub exclude: Vec<String>,
+    /// Only groups with copies in more than one root, or in more than one of `paths`.
+    pub across: bool,
 }
 
 impl PlanOptions {

@@ -19,7 +19,9 @@ use choose::{Candidate, Chosen, Limits, choose};
 use lookup::{Lookup, Scope};
 
 use crate::access::Checker;
-use crate::catalog::{CatalogError, Exclusive, GroupFilter, GroupList};
+use crate::catalog::{
+    CatalogError, Exclusive, GroupFilter, GroupList, Whereabouts, folder_of, wants_places,
+};
 use crate::model::{
     Action, Globs, Group, KeepOrder, KeepRule, PlanId, PlanOptions, PlanTotals, PlannedCopy,
     PlannedGroup, Role,
@@ -75,6 +77,16 @@ impl PlanRequest {
         }
     }
 
+    /// Whether a group is wanted with those of its copies that are still there.
+    fn wants(&self, group: &Group) -> bool {
+        let below = &self.options.paths;
+        let places = group.copies.iter().map(|copy| Whereabouts {
+            root: copy.root.as_path(),
+            folder: folder_of(below, &copy.path),
+        });
+        !self.options.across || wants_places(true, below, places)
+    }
+
     /// Which groups are looked at.
     fn filter(&self) -> GroupFilter {
         let PlanOptions {
@@ -83,6 +95,7 @@ impl PlanRequest {
             min_size,
             max_size,
             ext,
+            across,
             ..
         } = &self.options;
         let globs = self.exclude.clone();
@@ -90,6 +103,7 @@ impl PlanRequest {
             min_size: *min_size,
             max_size: *max_size,
             extensions: ext.clone(),
+            across: *across,
             below: if from.is_empty() { paths } else { from }.clone(),
             exclude: (!globs.is_empty())
                 .then(|| Box::new(move |path: &Path| globs.matches_file(path)) as _),
@@ -133,6 +147,9 @@ pub fn make_plan(catalog: &mut Exclusive, request: &PlanRequest) -> Result<PlanM
         }
         let copies = group.copies.len();
         let group = checker.current(group);
+        if !request.wants(&group) {
+            continue;
+        }
         made.outdated += (copies - group.copies.len()) as u64;
         if let Some(planned) = plan_group(group, &limits, &mut lookup, &mut made)? {
             made.note(&planned);

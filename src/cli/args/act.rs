@@ -84,6 +84,10 @@ pub(crate) struct PlanArgs {
     #[arg(help_heading = "Limits")]
     pub(crate) max_bytes: Option<u64>,
 
+    /// Only groups with copies in more than one root, or in more than one PATH
+    #[arg(long, help_heading = "Which files", hide_short_help = true)]
+    pub(crate) across: bool,
+
     /// Never touch this folder; `dupescan protect` does so in every plan
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Limits")]
     #[arg(hide_short_help = true)]
@@ -99,11 +103,21 @@ pub(crate) struct PlanArgs {
     /// What fclones calls the copies that are removed: use --keep instead
     #[arg(long, value_name = "RULE", help_heading = "Which copies")]
     #[arg(hide_short_help = true, hide_long_help = true)]
-    pub(crate) priority: Option<String>,
+    pub(crate) priority: Vec<String>,
+
+    /// What fclones calls --keep glob:GLOB; comes before --keep
+    #[arg(long, value_name = "GLOB", help_heading = "Which copies")]
+    #[arg(hide_short_help = true, hide_long_help = true)]
+    pub(crate) keep_path: Vec<OsString>,
+
+    /// What fclones calls --keep name:GLOB; comes before --keep
+    #[arg(long, value_name = "GLOB", help_heading = "Which copies")]
+    #[arg(hide_short_help = true, hide_long_help = true)]
+    pub(crate) keep_name: Vec<OsString>,
 }
 
 /// What a plan file decides itself.
-const DECIDES: [&str; 15] = [
+const DECIDES: [&str; 18] = [
     "paths",
     "keep",
     "from",
@@ -119,7 +133,28 @@ const DECIDES: [&str; 15] = [
     "ext",
     "exclude",
     "priority",
+    "keep_path",
+    "keep_name",
+    "across",
 ];
+
+impl PlanArgs {
+    /// The keep rules, those with the words of fclones first.
+    pub(crate) fn rules(&self) -> Vec<OsString> {
+        let named = |kind: &str, globs: &[OsString]| -> Vec<OsString> {
+            let rule = |glob: &OsString| {
+                let mut rule = OsString::from(kind);
+                rule.push(glob);
+                rule
+            };
+            globs.iter().map(rule).collect()
+        };
+        let mut rules = named("glob:", &self.keep_path);
+        rules.extend(named("name:", &self.keep_name));
+        rules.extend(self.keep.iter().cloned());
+        rules
+    }
+}
 
 const ACTIONS: &[Choice<Action>] = &[
     (

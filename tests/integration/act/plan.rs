@@ -5,7 +5,12 @@ use crate::env::TestEnv;
 
 /// The paths with a role in plan 1, below the environment.
 fn with_role(env: &TestEnv, role: &str) -> Vec<String> {
-    let plan = env.run("plans 1 --json").ok().json();
+    with_role_in(env, 1, role)
+}
+
+/// The paths with a role in a plan.
+fn with_role_in(env: &TestEnv, plan: usize, role: &str) -> Vec<String> {
+    let plan = env.run(&format!("plans {plan} --json")).ok().json();
     let top = env.path("");
     let files = plan["files"].as_array().unwrap().iter();
     let mut paths: Vec<String> = files
@@ -61,8 +66,6 @@ fn bad_rules_and_paths_are_one_sentence() {
     assert!(error.contains("'older': expected under:PATH"), "{error}");
     let error = env.run("plan --keep under:nowhere").refused(2);
     assert!(error.contains("has not been scanned"), "{error}");
-    let error = env.run("plan --priority newest").refused(2);
-    assert!(error.contains("--keep oldest"), "{error}");
     let error = env.run("plans 7").refused(2);
     assert!(error.contains("there is no plan 7"), "{error}");
 }
@@ -130,4 +133,59 @@ fn a_guarded_tree_is_known_although_its_marks_are_excluded() {
         .ok()
         .says("in a borg repository");
     assert_eq!(with_role(&env, "act"), ["tree/b/1"]);
+}
+
+#[test]
+fn the_words_of_fclones_are_understood() {
+    let env = pairs(1);
+    env.copy("tree/a/1", "tree/c/one").settle_clock();
+    env.run("scan tree").ok();
+    let cases = [
+        ("--keep-path **/b/*", "tree/b/1"),
+        ("--keep-name o*", "tree/c/one"),
+        // It comes before other rules, wherever it stands.
+        ("--keep under:tree/a --keep-name o*", "tree/c/one"),
+    ];
+    for (at, (options, kept)) in cases.into_iter().enumerate() {
+        env.run(&format!("plan {options}")).ok();
+        assert_eq!(with_role_in(&env, at + 1, "keep"), [kept], "{options}");
+    }
+    env.run("plan --rf-over 2 --keep under:tree/b").ok();
+    assert_eq!(with_role_in(&env, 4, "act"), ["tree/c/one"]);
+    for (typed, said) in [
+        (
+            "newest",
+            "--priority newest names what is removed; dupescan names what is kept: use --keep oldest",
+        ),
+        (
+            "most-nested --priority least-recently-modified",
+            "use --keep shallowest --keep newest",
+        ),
+        ("top", "see `dupescan plan --help`"),
+    ] {
+        let error = env.run(&format!("plan --priority {typed}")).refused(2);
+        assert!(error.contains(said), "{error}");
+    }
+}
+
+#[test]
+fn only_groups_across_folders_can_be_planned() {
+    let env = pairs(1);
+    env.random("tree/a/x", 50, 5_000);
+    env.copy("tree/a/x", "tree/a/y")
+        .copy("tree/a/x", "other/x")
+        .settle_clock();
+    env.run("scan tree other").ok();
+    env.run("plan --across").ok().says("2 files in 1 group");
+    env.run("plan tree/a tree/b --across")
+        .ok()
+        .says("1 file in 1 group");
+    assert_eq!(with_role_in(&env, 2, "keep"), ["tree/a/1"]);
+    // What is gone by now counts no more.
+    env.remove("other/x");
+    env.run("plan --across").ok().says("Nothing to plan");
+    env.run("plans 1 --format jsonl -o plan.jsonl").ok();
+    env.run("plan --import plan.jsonl")
+        .code(1)
+        .says("Nothing was imported");
 }

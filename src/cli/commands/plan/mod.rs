@@ -21,8 +21,8 @@ use crate::model::{DEFAULT_RULES, PlanOptions, escape};
 use crate::report::text::{counted, human_size, shorten_middle};
 
 pub(crate) fn run(context: &Context, args: &PlanArgs) -> anyhow::Result<Exit> {
-    if let Some(typed) = &args.priority {
-        return Err(exit::usage(translation(typed)));
+    if !args.priority.is_empty() {
+        return Err(exit::usage(translation(&args.priority)));
     }
     if let Some(file) = &args.import {
         return import::run(context, args, file);
@@ -42,9 +42,9 @@ fn request(catalog: &ReadOnly, args: &PlanArgs) -> anyhow::Result<PlanRequest> {
     refuse_overlap(&options.from, &options.matching)?;
     Ok(PlanRequest {
         action: args.action,
-        rules: match args.keep.is_empty() {
-            true => keep_rules(catalog, &DEFAULT_RULES)?,
-            false => keep_rules(catalog, &args.keep)?,
+        rules: match args.rules() {
+            rules if rules.is_empty() => keep_rules(catalog, &DEFAULT_RULES)?,
+            rules => keep_rules(catalog, &rules)?,
         },
         exclude: excluded(&options.exclude)?,
         protected: catalog.protected()?,
@@ -60,7 +60,8 @@ fn options(catalog: &ReadOnly, args: &PlanArgs) -> anyhow::Result<PlanOptions> {
     };
     let roots = catalog.roots()?;
     let protect = args.protect.iter().map(|path| path_named(&roots, path));
-    let keep = args.keep.iter().map(|rule| rule.to_string_lossy());
+    let keep = args.rules();
+    let keep = keep.iter().map(|rule| rule.to_string_lossy());
     Ok(PlanOptions {
         paths: places(&args.paths)?,
         keep: keep.map(Cow::into_owned).collect(),
@@ -77,6 +78,7 @@ fn options(catalog: &ReadOnly, args: &PlanArgs) -> anyhow::Result<PlanOptions> {
         max_size: args.filter.max_size,
         ext: args.filter.ext.clone(),
         exclude: args.filter.exclude.clone(),
+        across: args.across,
     })
 }
 
@@ -105,7 +107,7 @@ fn summarise(context: &Context, args: &PlanArgs, made: &PlanMade) -> anyhow::Res
             let groups = counted(made.totals.groups, "group", "groups");
             let bytes = human_size(made.totals.bytes);
             writeln!(out, "Plan {id}: {files} in {groups} {fate}, {bytes}")?;
-            if args.keep.is_empty() && args.matching.is_empty() {
+            if args.rules().is_empty() && args.matching.is_empty() {
                 writeln!(
                     out,
                     "  kept: the shallowest path, then the oldest file (--keep)"
@@ -146,15 +148,24 @@ fn summarise(context: &Context, args: &PlanArgs, made: &PlanMade) -> anyhow::Res
 }
 
 /// What `--priority`, which names what is removed, is here.
-fn translation(typed: &str) -> String {
-    let rule = match typed {
-        "newest" | "most-recently-modified" => "oldest",
-        "oldest" | "least-recently-modified" => "newest",
-        "top" => "first-seen",
-        "most-nested" => "shallowest",
-        _ => "RULE",
+fn translation(typed: &[String]) -> String {
+    let rules: Option<Vec<&str>> = typed.iter().map(|word| opposite(word)).collect();
+    let dupescan = match rules {
+        Some(rules) => format!("use {}", rules.join(" ")),
+        None => "see `dupescan plan --help` for its rules (--keep)".to_owned(),
     };
     format!(
-        "--priority {typed} names what is removed; dupescan names what is kept: use --keep {rule}"
+        "--priority {} names what is removed; dupescan names what is kept: {dupescan}",
+        escape(&typed.join(" --priority "))
     )
+}
+
+/// The rule that keeps what fclones would remove last.
+fn opposite(priority: &str) -> Option<&'static str> {
+    Some(match priority {
+        "newest" | "most-recently-modified" => "--keep oldest",
+        "oldest" | "least-recently-modified" => "--keep newest",
+        "most-nested" => "--keep shallowest",
+        _ => return None,
+    })
 }
