@@ -265,8 +265,7 @@ impl<'r> TrashFolders<'r> {
         }
         let own = trash_name(user);
         let top = open_or_make(dir, OsStr::new(&own))?;
-        let run = self.run.to_string();
-        let inner = open_or_make(&top, OsStr::new(&run))?;
+        let (run, inner) = make_new(&top, self.run)?;
         top.sync()?;
         dir.sync()?;
         let trash = Arc::new(Trash {
@@ -275,6 +274,22 @@ impl<'r> TrashFolders<'r> {
         });
         self.made.insert(path.to_owned(), Arc::clone(&trash));
         Ok(trash)
+    }
+}
+
+/// Makes the folder of a run. Another catalog may have a run of this number whose
+/// folder is still there: entries of two runs are never mixed.
+fn make_new(dir: &Dir, run: RunId) -> io::Result<(String, Dir)> {
+    let mut name = run.to_string();
+    let mut number = 1;
+    loop {
+        match dir.make_folder(OsStr::new(&name), 0o700) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                number += 1;
+                name = format!("{run}-{number}");
+            }
+            made => return Ok((name, made?)),
+        }
     }
 }
 

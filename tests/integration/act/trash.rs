@@ -120,3 +120,24 @@ fn emptying_says_nothing_of_a_trash_that_a_crash_left_open() {
     drop(db);
     env.run("empty-trash --yes").ok().says("1 file deleted");
 }
+
+#[test]
+fn two_catalogs_never_share_a_trash_folder() {
+    let env = pairs(1);
+    env.run("plan --keep under:tree/b").ok();
+    env.run("apply 1 --yes").ok();
+    env.copy("tree/b/1", "tree/a/2").settle_clock();
+    env.use_db("data/another.db");
+    env.run("scan tree").ok();
+    env.run("plan --keep under:tree/b").ok();
+    // Runs and entries have the same numbers in both.
+    env.run("apply 1 --yes")
+        .ok()
+        .says("1 file moved to the trash");
+    assert_eq!(names(&env, "tree"), ["tree/b/1"]);
+    env.run("undo").ok().says("1 file brought back");
+    assert_eq!(names(&env, "tree"), ["tree/a/2", "tree/b/1"]);
+    env.use_db("data/catalog.db");
+    env.run("undo").ok().says("1 file brought back");
+    assert_eq!(names(&env, "tree"), ["tree/a/1", "tree/a/2", "tree/b/1"]);
+}
