@@ -16,8 +16,11 @@ import stops
 import trees
 from act import aliases as act_aliases
 from act import changes as act_changes
+from act import errors as act_errors
 from act import races as act_races
 from act import stops as act_stops
+from act import trash as act_trash
+from act import users as act_users
 
 STEPS = {
     "kill": stops.kill,
@@ -45,6 +48,10 @@ STEPS = {
     "act-editor": act_races.editor,
     "act-symlinks": act_races.symlinks,
     "act-aliases": act_aliases.aliases,
+    "act-errors": act_errors.errors,
+    "act-users": act_users.users,
+    "act-undo": act_trash.undo,
+    "act-emptied": act_trash.emptied,
     "matrix": matrix.check,
 }
 

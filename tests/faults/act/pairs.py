@@ -56,9 +56,9 @@ def make(tree, rng, pairs=2, length=5_000):
     return contents
 
 
-def trash(tree, run=1):
-    """The trash folder of a run."""
-    return tree / f".dupescan-trash-{os.geteuid()}" / str(run)
+def trash(tree, owner=None):
+    """The trash folder of the first run."""
+    return tree / f".dupescan-trash-{os.geteuid() if owner is None else owner}" / "1"
 
 
 def files(tree):
@@ -113,9 +113,10 @@ def recover(db):
     return lib.run(db, "apply", "1", "--dry-run")
 
 
-def wrong_after(action, db, tree, contents):
+def wrong_after(action, db, tree, contents, repeats=True):
     """What is wrong after an action was stopped somewhere; the commands that
-    follow settle everything, and doing so twice changes nothing."""
+    follow settle everything, and doing so twice changes nothing. Unless files have
+    changed, the action can also be repeated."""
     names = [tree / side / str(number) for side in "ab" for number in range(len(contents))]
     if gone := missing(db, names):
         return f"neither there nor in the journal: {gone}"
@@ -128,7 +129,7 @@ def wrong_after(action, db, tree, contents):
         return f"recovery run twice is not the same: {first.brief()} {second.brief()}"
     if still_open(db) or missing(db, names) or lost(tree, contents):
         return f"{still_open(db)} entries open, {missing(db, names)} missing after recovery"
-    if action.deletes or action.name == "trash":
+    if repeats and (action.deletes or action.name == "trash"):
         again = lib.run(db, *action.line)
         if again.code != 0 or lost(tree, contents):
             return f"doing the rest: {again.brief()}{again.out[-300:]}"
