@@ -131,11 +131,12 @@ pub(crate) enum Comparison {
     Stopped,
 }
 
-/// Compares two files byte for byte, as long as `may_continue`.
+/// Compares two files byte for byte, as long as `may_continue`, which is told how far
+/// it is.
 pub(crate) fn compare(
     one: &OpenFile,
     other: &OpenFile,
-    may_continue: impl Fn() -> bool,
+    may_continue: impl Fn(u64) -> bool,
 ) -> io::Result<Comparison> {
     let size = one.opened_as().meta.size;
     let mut found = Comparison::Different;
@@ -156,14 +157,14 @@ fn compare_chunks(
     one: &OpenFile,
     other: &OpenFile,
     size: u64,
-    may_continue: impl Fn() -> bool,
+    may_continue: impl Fn(u64) -> bool,
 ) -> io::Result<Comparison> {
     let most = usize::try_from(size).map_or(TURN, |size| size.clamp(1, TURN));
     let [mut here, mut there] = [AlignedBuffer::new(most), AlignedBuffer::new(most)];
     let [mut our_holes, mut their_holes] = [Holes::of(one), Holes::of(other)];
     let mut offset = 0;
     while offset < size {
-        if !may_continue() {
+        if !may_continue(offset) {
             return Ok(Comparison::Stopped);
         }
         let ours = our_holes.blocks_from(one, offset);
@@ -187,7 +188,7 @@ fn compare_chunks(
 
 /// Whether two files hold the same bytes; `None` when one changed meanwhile.
 pub(crate) fn are_equal(one: &OpenFile, other: &OpenFile) -> io::Result<Option<bool>> {
-    Ok(match compare(one, other, || true)? {
+    Ok(match compare(one, other, |_| true)? {
         Comparison::Equal => Some(true),
         Comparison::Different => Some(false),
         Comparison::Changed | Comparison::Stopped => None,

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use super::ActError;
 use super::apply::{Held, refuse_less_trusted, sync_keeper};
 use super::files::{Reach, Refusal};
+use super::progress::{ActProgress, InHand, expect};
 use super::recover::recover;
 use super::trash::Trash;
 use crate::access::content::{Comparison, compare};
 use crate::catalog::{Exclusive, Lookup, ReadOnly};
 use crate::model::{
-    Action, ActionEntry, ActionId, ActionOutcome, ActionState, RunId, Timestamp, total,
+    Action, ActionEntry, ActionId, ActionOutcome, ActionState, FileState, RunId, Timestamp, total,
 };
 use crate::platform::{Links, Volume};
 use crate::pool::Shutdown;
@@ -42,25 +43,33 @@ pub fn empty_trash(
     run: Option<RunId>,
     before: Timestamp,
     shutdown: &Shutdown,
+    progress: &ActProgress,
 ) -> Result<Emptied, ActError> {
     recover(catalog)?;
     let reader = catalog.reader()?;
-    let reach = Reach::of(&reader, &[])?;
+    let emptying = Emptying {
+        reach: &Reach::of(&reader, &[])?,
+        shutdown,
+        progress,
+    };
     let mut emptied = Emptied::default();
-    let runs = reader.runs()?.into_iter().rev();
-    for run in runs.filter(|known| run.is_none_or(|run| run == known.id)) {
+    let runs = reader.runs()?.into_iter().rev().map(|run| run.id);
+    let runs: Vec<RunId> = runs
+        .filter(|known| run.is_none_or(|run| run == *known))
+        .collect();
+    let is_due = |entry: &ActionEntry| entry.progress == ActionState::Trashed && entry.at < before;
+    expect(&reader, &runs, progress, is_due)?;
+    for run in runs {
         let mut after = ActionId(0);
         while !shutdown.is_stopped() {
-            let page = reader.actions(run.id, after, BATCH)?;
+            let page = reader.actions(run, after, BATCH)?;
             let Some(last) = page.last() else {
                 break;
             };
             after = last.id;
-            let is_due =
-                |entry: &ActionEntry| entry.progress == ActionState::Trashed && entry.at < before;
             let due: Vec<ActionEntry> = page.into_iter().filter(is_due).collect();
             if !due.is_empty() {
-                empty_batch(catalog, (&reach, shutdown), &due, &mut emptied)?;
+                empty_batch(catalog, &emptying, &due, &mut emptied)?;
             }
         }
     }
@@ -70,7 +79,7 @@ pub fn empty_trash(
 
 fn empty_batch(
     catalog: &mut Exclusive,
-    (reach, shutdown): (&Reach, &Shutdown),
+    emptying: &Emptying<'_>,
     due: &[ActionEntry],
     emptied: &mut Emptied,
 ) -> Result<(), ActError> {
@@ -81,7 +90,7 @@ fn empty_batch(
     catalog.intend_again(&ids, ActionState::Deleting)?;
     let mut outcomes = Vec::new();
     for entry in due {
-        if shutdown.is_stopped() {
+        if emptying.shutdown.is_stopped() {
             outcomes.push(outcome(entry, ActionState::Trashed, String::new()));
             continue;
         }
@@ -92,13 +101,20 @@ fn empty_batch(
                 .into_iter()
                 .map(|known| known.path),
         );
-        let (progress, reason) = match delete(reach, &reader, entry, &keepers)? {
+        emptying.progress.at(&entry.action.path);
+        let in_hand = emptying.in_hand(entry);
+        let deleted = delete(emptying, &reader, (entry, &in_hand), &keepers)?;
+        drop(in_hand);
+        let (progress, reason) = match deleted {
+            Err(_) if emptying.shutdown.is_stopped() => (ActionState::Trashed, String::new()),
             Ok(()) => {
                 emptied.files += 1;
+                emptying.progress.dealt_with(1);
                 emptied.bytes = total([emptied.bytes, entry.action.occupied]);
                 (ActionState::Deleted, String::new())
             }
             Err(reason) => {
+                emptying.progress.skipped(1);
                 emptied
                     .skipped
                     .push((entry.action.path.clone(), reason.clone()));
@@ -132,9 +148,9 @@ fn outcome(entry: &ActionEntry, progress: ActionState, reason: String) -> Action
 
 /// Deletes one entry, if one of the keepers proves to be equal.
 fn delete(
-    reach: &Reach,
+    emptying: &Emptying<'_>,
     catalog: &ReadOnly,
-    entry: &ActionEntry,
+    (entry, in_hand): (&ActionEntry, &InHand<'_>),
     keepers: &[PathBuf],
 ) -> Result<Result<(), Refusal>, ActError> {
     let mut refused = "no equal copy is known".to_owned();
@@ -145,7 +161,7 @@ fn delete(
         if row.is_corrupted {
             continue;
         }
-        match delete_beside(reach, entry, keeper, &row.state) {
+        match emptying.delete_beside((entry, in_hand), keeper, &row.state) {
             Ok(()) => return Ok(Ok(())),
             Err(reason) => refused = reason,
         }
@@ -153,34 +169,57 @@ fn delete(
     Ok(Err(format!("stays in the trash: {refused}")))
 }
 
-fn delete_beside(
-    reach: &Reach,
-    entry: &ActionEntry,
-    keeper: &Path,
-    state: &crate::model::FileState,
-) -> Result<(), Refusal> {
-    let said = |error: std::io::Error| error.to_string();
-    let keeper = reach.open(keeper, state)?;
-    let kept = Held::take(&keeper.file, Action::Delete)?;
-    let trash = Trash::open(&entry.action.trash).map_err(said)?;
-    let name = Trash::name(entry.id);
-    let file = trash.dir.open_file(&name, Links::Refuse).map_err(said)?;
-    if file.opened_as().id() == keeper.file.opened_as().id() {
-        return Err("the copy that stays is the same file".to_owned());
+/// What all entries share.
+struct Emptying<'a> {
+    reach: &'a Reach,
+    shutdown: &'a Shutdown,
+    progress: &'a ActProgress,
+}
+
+impl<'a> Emptying<'a> {
+    fn in_hand(&self, entry: &ActionEntry) -> InHand<'a> {
+        InHand::new(
+            self.progress,
+            entry.action.state.size,
+            entry.action.occupied,
+        )
     }
-    refuse_less_trusted(&file, &keeper.file)?;
-    keeper.refuse_volatile(Volume::type_of(&file).map_err(said)?)?;
-    let held = Held::take(&file, Action::Delete)?;
-    let nobody_writes = || kept.holds() && held.holds();
-    match compare(&file, &keeper.file, nobody_writes).map_err(said)? {
-        Comparison::Different => return Err("no copy equals it any more".to_owned()),
-        Comparison::Changed => return Err("it or the copy that stays has just changed".to_owned()),
-        Comparison::Stopped => return Err(WRITTEN.to_owned()),
-        Comparison::Equal => sync_keeper(&keeper)?,
+
+    fn delete_beside(
+        &self,
+        (entry, in_hand): (&ActionEntry, &InHand<'_>),
+        keeper: &Path,
+        state: &FileState,
+    ) -> Result<(), Refusal> {
+        let said = |error: std::io::Error| error.to_string();
+        let keeper = self.reach.open(keeper, state)?;
+        let kept = Held::take(&keeper.file, Action::Delete)?;
+        let trash = Trash::open(&entry.action.trash).map_err(said)?;
+        let name = Trash::name(entry.id);
+        let file = trash.dir.open_file(&name, Links::Refuse).map_err(said)?;
+        if file.opened_as().id() == keeper.file.opened_as().id() {
+            return Err("the copy that stays is the same file".to_owned());
+        }
+        refuse_less_trusted(&file, &keeper.file)?;
+        keeper.refuse_volatile(Volume::type_of(&file).map_err(said)?)?;
+        let held = Held::take(&file, Action::Delete)?;
+        let nobody_writes = || kept.holds() && held.holds();
+        let may_continue = |offset| {
+            in_hand.compared(offset);
+            nobody_writes() && !self.shutdown.is_stopped()
+        };
+        match compare(&file, &keeper.file, may_continue).map_err(said)? {
+            Comparison::Different => return Err("no copy equals it any more".to_owned()),
+            Comparison::Changed => {
+                return Err("it or the copy that stays has just changed".to_owned());
+            }
+            Comparison::Stopped => return Err(WRITTEN.to_owned()),
+            Comparison::Equal => sync_keeper(&keeper)?,
+        }
+        if !nobody_writes() {
+            return Err(WRITTEN.to_owned());
+        }
+        keeper.refuse_gone()?;
+        trash.dir.delete_entry(&name).map_err(said)
     }
-    if !nobody_writes() {
-        return Err(WRITTEN.to_owned());
-    }
-    keeper.refuse_gone()?;
-    trash.dir.delete_entry(&name).map_err(said)
 }

@@ -5,6 +5,7 @@ mod apply;
 mod empty;
 mod files;
 mod plan;
+mod progress;
 mod recover;
 mod trash;
 mod undo;
@@ -17,6 +18,7 @@ pub use plan::{
     GroupChange, PlanChanged, PlanImported, PlanMade, PlanRequest, RefusedRow, Spared, change_plan,
     import_plan, make_plan,
 };
+pub use progress::{ActMoment, ActProgress};
 pub use recover::recover;
 pub use undo::{Undone, undo, undo_trash};
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::ActError;
+use super::progress::{ActProgress, expect};
 use super::recover::recover;
 use super::trash::{Line, Trash};
 use crate::catalog::Exclusive;
@@ -36,9 +37,16 @@ pub fn undo(
     run: RunId,
     paths: &[PathBuf],
     shutdown: &Shutdown,
+    progress: &ActProgress,
 ) -> Result<Undone, ActError> {
     recover(catalog)?;
     let reader = catalog.reader()?;
+    let is_wanted = |entry: &ActionEntry| {
+        let path = &entry.action.path;
+        entry.progress == ActionState::Trashed
+            && (paths.is_empty() || paths.iter().any(|wanted| path.starts_with(wanted)))
+    };
+    expect(&reader, &[run], progress, is_wanted)?;
     let mut undone = Undone::default();
     let mut folders = Folders::default();
     let mut after = ActionId(0);
@@ -48,12 +56,7 @@ pub fn undo(
             break;
         };
         after = last.id;
-        let is_wanted = |entry: &&ActionEntry| {
-            entry.progress == ActionState::Trashed
-                && (paths.is_empty()
-                    || paths.iter().any(|path| entry.action.path.starts_with(path)))
-        };
-        let wanted: Vec<&ActionEntry> = page.iter().filter(is_wanted).collect();
+        let wanted: Vec<&ActionEntry> = page.iter().filter(|entry| is_wanted(entry)).collect();
         let ids: Vec<ActionId> = wanted.iter().map(|entry| entry.id).collect();
         catalog.intend_again(&ids, ActionState::Restoring)?;
         // All names of a file are looked at before the first one moves, and once more
@@ -64,7 +67,16 @@ pub fn undo(
             .collect();
         let mut outcomes: Vec<ActionOutcome> = wanted
             .iter()
-            .map(|entry| folders.restore_entry(entry, &mut undone))
+            .map(|entry| {
+                progress.at(&entry.action.path);
+                let outcome = folders.restore_entry(entry, &mut undone);
+                progress.bytes(entry.action.occupied);
+                match outcome.progress {
+                    ActionState::Restored => progress.dealt_with(1),
+                    _ => progress.skipped(1),
+                }
+                outcome
+            })
             .collect();
         for ((outcome, entry), is_untouched) in outcomes.iter_mut().zip(&wanted).zip(untouched) {
             if outcome.progress == ActionState::Restored && is_untouched {

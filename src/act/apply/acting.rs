@@ -1,6 +1,9 @@
 //! What all groups of a run share.
 
+use std::sync::Arc;
+
 use crate::act::files::Reach;
+use crate::act::progress::ActProgress;
 use crate::model::Action;
 use crate::pool::Shutdown;
 
@@ -22,4 +25,5 @@ pub(crate) struct Acting {
     /// The user's request to stop. It never stops the pool itself, so that each
     /// item says what became of it.
     pub(crate) shutdown: Shutdown,
+    pub(crate) progress: Arc<ActProgress>,
 }

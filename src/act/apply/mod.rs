@@ -19,6 +19,7 @@ pub(crate) use verify::{Held, refuse_less_trusted};
 
 use super::ActError;
 use super::files::Reach;
+use super::progress::ActProgress;
 use super::recover::{recover, settle_entry};
 use super::trash::{Line, Trash, TrashFolders};
 use crate::catalog::{Exclusive, ReadOnly};
@@ -50,6 +51,20 @@ pub struct ApplyRequest {
     pub is_rehearsal: bool,
     /// Folders that are never touched, besides those of the catalog.
     pub protected: Vec<PathBuf>,
+    /// Where it says how far it is.
+    pub progress: Arc<ActProgress>,
+}
+
+impl ApplyRequest {
+    /// Says how much there is to do.
+    fn expect(&self) {
+        let PlanTotals { files, bytes, .. } = self.plan.totals;
+        let most = |limit: Option<u64>, all: u64| limit.map_or(all, |most| most.min(all));
+        // Where the number of files is limited, their bytes are not known.
+        let bytes = if self.max_files.is_some() { 0 } else { bytes };
+        self.progress
+            .expect(most(self.max_files, files), most(self.max_bytes, bytes));
+    }
 }
 
 /// What became of it.
@@ -77,12 +92,11 @@ impl Applied {
     }
 }
 
-/// Applies a plan; `progress` is called after each batch.
+/// Applies a plan.
 pub fn apply(
     catalog: &mut Exclusive,
     request: &ApplyRequest,
     shutdown: &Shutdown,
-    progress: &mut dyn FnMut(&Applied),
 ) -> Result<Applied, ActError> {
     recover(catalog)?;
     let reader = catalog.reader()?;
@@ -94,7 +108,9 @@ pub fn apply(
         needs_all_kept: request.needs_all_kept,
         is_rehearsal: request.is_rehearsal,
         shutdown: shutdown.clone(),
+        progress: Arc::clone(&request.progress),
     });
+    request.expect();
     let run = match request.is_rehearsal {
         true => None,
         false => Some(catalog.begin_run(request.plan.id, request.plan.action)?),
@@ -126,7 +142,6 @@ pub fn apply(
                 && (names + names_that_go(&group) > BATCH || applying.is_enough(&batch))
             {
                 applying.run_batch(catalog, std::mem::take(&mut batch))?;
-                progress(&applying.applied);
             }
             if applying.is_over() {
                 break 'plan;
@@ -137,7 +152,6 @@ pub fn apply(
             }
         }
         applying.run_batch(catalog, batch)?;
-        progress(&applying.applied);
         if applying.is_over() {
             break;
         }
@@ -237,10 +251,14 @@ impl Applying<'_> {
                 true => copies.push(planned),
                 false if is_act && self.was_done(&group, path)? => {
                     self.applied.done_before += names;
+                    self.request.progress.dealt_with(names);
+                    self.request.progress.bytes(planned.copy.occupied);
                 }
                 false if is_act => {
                     let reason = "a newer scan found that it has changed or is gone";
                     self.applied.skip(reason, names);
+                    self.request.progress.skipped(names);
+                    self.request.progress.bytes(planned.copy.occupied);
                 }
                 false => {}
             }
@@ -253,8 +271,10 @@ impl Applying<'_> {
             _ => None,
         };
         if let Some(reason) = refused {
-            let names = names_that_go(&group) as u64;
-            self.applied.skip(reason, names);
+            let PlanTotals { files, bytes, .. } = group.totals();
+            self.applied.skip(reason, files);
+            self.request.progress.skipped(files);
+            self.request.progress.bytes(bytes);
             group.copies.clear();
         }
         Ok(group)
@@ -342,6 +362,7 @@ impl Applying<'_> {
         }
         for (_, reason) in &refused {
             self.applied.skip(reason, 1);
+            self.request.progress.skipped(1);
         }
         catalog.skip(run, &refused)?;
         let ids = catalog.intend(run, &actions)?;

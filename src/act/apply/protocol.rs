@@ -7,8 +7,11 @@ use std::sync::Arc;
 use super::acting::{Acting, FEWER_STAY, STOPPED};
 use super::verify::Held;
 use crate::act::files::{Found, Refusal};
+use crate::act::progress::InHand;
 use crate::act::trash::Trash;
-use crate::model::{Action, ActionId, ActionOutcome, ActionState, PlannedCopy, PlannedGroup, Role};
+use crate::model::{
+    Action, ActionId, ActionOutcome, ActionState, PlannedCopy, PlannedGroup, Role, total,
+};
 use crate::platform::Links;
 use crate::pool::{WorkItem, WorkerContext};
 
@@ -83,6 +86,10 @@ impl GroupItem {
     }
 
     fn skip_all(&self, reason: &str) -> Vec<ActionOutcome> {
+        self.acting.progress.skipped(self.names.len() as u64);
+        let copies = self.group.with_role(Role::Act);
+        let bytes = copies.map(|planned| planned.copy.occupied);
+        self.acting.progress.bytes(total(bytes));
         self.names
             .iter()
             .map(|name| skipped(name.id, reason))
@@ -98,7 +105,17 @@ impl GroupItem {
             .collect();
         let done = match self.acting.shutdown.is_stopped() {
             true => Err(STOPPED.to_owned()),
-            false => self.try_to_act(copy, keeper, kept, &names),
+            false => {
+                let progress = &self.acting.progress;
+                progress.at(&copy.copy.path);
+                let done = self.try_to_act(copy, keeper, kept, &names);
+                match &done {
+                    Ok(_) => progress.dealt_with(names.len() as u64),
+                    Err(reason) if reason == STOPPED => {}
+                    Err(_) => progress.skipped(names.len() as u64),
+                }
+                done
+            }
         };
         match done {
             Ok(outcomes) => outcomes,
@@ -113,6 +130,8 @@ impl GroupItem {
         kept: &Held<'_>,
         names: &[&Assigned],
     ) -> Result<Vec<ActionOutcome>, Refusal> {
+        let progress = &self.acting.progress;
+        let in_hand = InHand::new(progress, self.group.size, copy.copy.occupied);
         let found = self.acting.open_all(copy, self.group.size, keeper)?;
         if names.len() != found.len() {
             return Err("one of its hard links cannot be moved to a trash folder".to_owned());
@@ -120,7 +139,8 @@ impl GroupItem {
         let file = &found[0].file;
         let held = Held::take(file, self.acting.action)?;
         let nobody_writes = || kept.holds() && held.holds();
-        self.acting.prove(file, &keeper.file, &nobody_writes)?;
+        self.acting
+            .prove(file, &keeper.file, &nobody_writes, &in_hand)?;
         if self.acting.is_rehearsal {
             return Ok(names.iter().map(|name| rehearsed(name.id)).collect());
         }

@@ -3,6 +3,7 @@
 use super::acting::{Acting, STOPPED};
 use crate::access::content::{Comparison, compare};
 use crate::act::files::{Found, Refusal};
+use crate::act::progress::InHand;
 use crate::model::{Action, PlannedCopy};
 use crate::platform::{NoLease, OpenFile, ReadLease, effective_user};
 
@@ -81,8 +82,12 @@ impl Acting {
         copy: &OpenFile,
         keeper: &OpenFile,
         held: &dyn Fn() -> bool,
+        in_hand: &InHand<'_>,
     ) -> Result<(), Refusal> {
-        let may_continue = || held() && !self.shutdown.is_stopped();
+        let may_continue = |offset| {
+            in_hand.compared(offset);
+            held() && !self.shutdown.is_stopped()
+        };
         match compare(copy, keeper, may_continue).map_err(|error| error.to_string())? {
             Comparison::Equal if held() => Ok(()),
             Comparison::Equal | Comparison::Stopped if !held() => {

@@ -19,6 +19,7 @@ use choose::{Candidate, Chosen, Limits, choose};
 use lookup::{Lookup, Scope};
 
 use crate::access::Checker;
+use crate::act::progress::ActProgress;
 use crate::catalog::{
     CatalogError, Exclusive, GroupFilter, GroupList, Whereabouts, folder_of, wants_places,
 };
@@ -26,6 +27,7 @@ use crate::model::{
     Action, Globs, Group, KeepOrder, KeepRule, PlanId, PlanOptions, PlanTotals, PlannedCopy,
     PlannedGroup, Role,
 };
+use crate::pool::Shutdown;
 
 /// Groups that a summary names.
 const LARGEST: usize = 10;
@@ -126,10 +128,17 @@ pub struct PlanMade {
     pub outdated: u64,
     /// The first path and the bytes of the groups that reclaim most.
     pub largest: Vec<(PathBuf, u64)>,
+    /// Whether it was stopped, so that no plan is stored.
+    pub is_interrupted: bool,
 }
 
-/// Makes a plan and stores it.
-pub fn make_plan(catalog: &mut Exclusive, request: &PlanRequest) -> Result<PlanMade, CatalogError> {
+/// Makes a plan and stores it, unless it is stopped before its end.
+pub fn make_plan(
+    catalog: &mut Exclusive,
+    request: &PlanRequest,
+    shutdown: &Shutdown,
+    progress: &ActProgress,
+) -> Result<PlanMade, CatalogError> {
     let reader = catalog.reader()?;
     let checker = Checker::of(&reader)?;
     let scope = request.scope();
@@ -137,10 +146,16 @@ pub fn make_plan(catalog: &mut Exclusive, request: &PlanRequest) -> Result<PlanM
     reader.count_for(&mut order, || request.filter())?;
     let mut lookup = Lookup::new(&reader, &scope, &order)?;
     let mut groups = GroupList::build(reader.sibling()?, request.filter())?;
+    progress.expect(groups.totals().groups, 0);
     let limits = request.limits();
     let mut made = PlanMade::default();
     let mut writer = catalog.begin_plan(request.action, &request.options)?;
     while let Some(group) = groups.next_group()? {
+        if shutdown.is_stopped() {
+            made.is_interrupted = true;
+            return Ok(made);
+        }
+        progress.dealt_with(1);
         let most = request.options.max_bytes;
         if most.is_some_and(|most| made.totals.bytes >= most) {
             break;

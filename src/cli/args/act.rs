@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{ArgAction, Args, ValueHint};
 
-use super::shared::{AnswerArgs, Choice, FilterArgs, OutputArgs, PlanFormat, one_of};
+use super::shared::{AnswerArgs, Choice, FilterArgs, OutputArgs, PlanFormat, ProgressArgs, one_of};
 use crate::model::{Action, Timestamp};
 use crate::settings::values;
 
@@ -74,7 +74,7 @@ pub(crate) struct PlanArgs {
     #[arg(hide_short_help = true)]
     pub(crate) isolate: bool,
 
-    /// If the rules do not tell copies apart: keep the first path (path) or all (skip)
+    /// Where the rules tie: keep the first path, or skip
     #[arg(long, value_name = "WHAT", default_value = "path", value_parser = one_of(TIES))]
     #[arg(action = ArgAction::Set, help_heading = "Limits", hide_short_help = true)]
     pub(crate) on_tie: bool,
@@ -93,7 +93,7 @@ pub(crate) struct PlanArgs {
     #[arg(hide_short_help = true)]
     pub(crate) protect: Vec<PathBuf>,
 
-    /// Also remove files in repositories, node_modules, photo libraries and so on
+    /// Also remove files in repositories and other guarded trees
     #[arg(long, help_heading = "Limits", hide_short_help = true)]
     pub(crate) include_guarded: bool,
 
@@ -114,6 +114,9 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "GLOB", help_heading = "Which copies")]
     #[arg(hide_short_help = true, hide_long_help = true)]
     pub(crate) keep_name: Vec<OsString>,
+
+    #[command(flatten)]
+    pub(crate) progress: ProgressArgs,
 }
 
 /// What a plan file decides itself.
@@ -276,6 +279,9 @@ pub(crate) struct ApplyArgs {
     /// Stop once this much is reclaimed
     #[arg(long, value_name = "SIZE", value_parser = values::size, allow_negative_numbers = true)]
     pub(crate) max_bytes: Option<u64>,
+
+    #[command(flatten)]
+    pub(crate) progress: ProgressArgs,
 }
 
 /// Bring files back from the trash
@@ -298,6 +304,9 @@ pub(crate) struct UndoArgs {
     #[arg(long, alias = "quarantine", value_name = "DIR", value_hint = ValueHint::DirPath)]
     #[arg(conflicts_with_all = ["run", "paths"])]
     pub(crate) trash: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) progress: ProgressArgs,
 }
 
 /// Show what was done with files, when and why
@@ -337,6 +346,9 @@ pub(crate) struct EmptyTrashArgs {
     /// Do not ask
     #[arg(short, long)]
     pub(crate) yes: bool,
+
+    #[command(flatten)]
+    pub(crate) progress: ProgressArgs,
 }
 
 /// List the folders that no plan touches, or add one

@@ -206,6 +206,10 @@ impl Command {
             Self::Audit(args) => args.run.settings().over(args.pace.settings()),
             Self::Resume(args) => args.run.settings(),
             Self::Retry(args) => args.run.settings(),
+            Self::Plan(args) => args.progress.settings(),
+            Self::Apply(args) => args.progress.settings(),
+            Self::Undo(args) => args.progress.settings(),
+            Self::EmptyTrash(args) => args.progress.settings(),
             _ => Layer::default(),
         }
     }

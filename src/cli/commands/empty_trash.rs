@@ -5,10 +5,10 @@ use std::io::Write;
 use super::undo::{is_in_trash, list_skipped, run_of};
 use crate::act::empty_trash;
 use crate::cli::args::EmptyTrashArgs;
-use crate::cli::session::{Context, signals};
+use crate::cli::progress::Doing;
+use crate::cli::session::{Context, Watched};
 use crate::cli::terminal::{Exit, ask, output};
 use crate::model::{RunId, Timestamp, total};
-use crate::pool::Shutdown;
 use crate::report::text::{counted, human_size};
 
 pub(crate) fn run(context: &Context, args: &EmptyTrashArgs) -> anyhow::Result<Exit> {
@@ -37,14 +37,28 @@ pub(crate) fn run(context: &Context, args: &EmptyTrashArgs) -> anyhow::Result<Ex
         return Ok(Exit::Done);
     }
     let mut catalog = context.exclusive("empty-trash")?;
-    let shutdown = Shutdown::token();
-    signals::watch(&shutdown, &context.progress.bars)?;
+    let doing = Doing {
+        words: "Emptying the trash",
+        stage: "empty-trash",
+        unit: "files",
+    };
+    let watched = Watched::start(context, doing)?;
     let before = args.older_than.unwrap_or(Timestamp(i64::MAX));
-    let emptied = empty_trash(&mut catalog, run, before, &shutdown)?;
+    let (shutdown, progress) = (&watched.shutdown, &watched.progress);
+    let emptied = empty_trash(&mut catalog, run, before, shutdown, progress);
+    drop(watched);
+    let emptied = emptied?;
     let mut out = output::stdout();
     let files = counted(emptied.files, "file", "files");
     writeln!(out, "{files} deleted, {}", human_size(emptied.bytes))?;
     list_skipped(&mut out, &emptied.skipped, "kept")?;
+    if emptied.is_interrupted {
+        let again = run.map_or_else(
+            || "empty-trash".to_owned(),
+            |run| format!("empty-trash {run}"),
+        );
+        writeln!(out, "Stopped. Resume with: {}", context.command(&again))?;
+    }
     out.flush()?;
     Ok(match (emptied.is_interrupted, emptied.skipped.is_empty()) {
         (true, _) => Exit::Interrupted,

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use crate::act::{Undone, undo, undo_trash};
 use crate::answers::resolve;
 use crate::cli::args::UndoArgs;
-use crate::cli::session::{Context, signals};
+use crate::cli::progress::Doing;
+use crate::cli::session::{Context, Watched, shell_word};
 use crate::cli::terminal::{Exit, exit, output};
 use crate::model::{ActionState, RunId, escape};
-use crate::pool::Shutdown;
 use crate::report::text::counted;
 
 /// Paths that a message names.
@@ -17,7 +17,7 @@ const NAMED: usize = 10;
 
 pub(crate) fn run(context: &Context, args: &UndoArgs) -> anyhow::Result<Exit> {
     if let Some(trash) = &args.trash {
-        return summarise(context, &undo_trash(&resolve(trash)?)?);
+        return summarise(&undo_trash(&resolve(trash)?)?);
     }
     let run = run_of(context, args.run)?;
     let paths: Vec<PathBuf> = args
@@ -26,10 +26,33 @@ pub(crate) fn run(context: &Context, args: &UndoArgs) -> anyhow::Result<Exit> {
         .map(|path| resolve(path))
         .collect::<Result<_, _>>()?;
     let mut catalog = context.exclusive("undo")?;
-    let shutdown = Shutdown::token();
-    signals::watch(&shutdown, &context.progress.bars)?;
-    let undone = undo(&mut catalog, run, &paths, &shutdown)?;
-    summarise(context, &undone)
+    let doing = Doing {
+        words: "Bringing back",
+        stage: "undo",
+        unit: "files",
+    };
+    let watched = Watched::start(context, doing)?;
+    let undone = undo(
+        &mut catalog,
+        run,
+        &paths,
+        &watched.shutdown,
+        &watched.progress,
+    );
+    drop(watched);
+    let undone = undone?;
+    let exit = summarise(&undone)?;
+    if undone.is_interrupted {
+        let mut again = format!("undo {run}");
+        for path in &args.paths {
+            again = format!("{again} {}", shell_word(path));
+        }
+        output::print(format!(
+            "Stopped. Resume with: {}\n",
+            context.command(&again)
+        ))?;
+    }
+    Ok(exit)
 }
 
 /// The run of a typed number, or the last one that has files in the trash.
@@ -71,7 +94,7 @@ pub(crate) fn is_in_trash(state: ActionState) -> bool {
     state == ActionState::Trashed || state.is_open()
 }
 
-fn summarise(context: &Context, undone: &Undone) -> anyhow::Result<Exit> {
+fn summarise(undone: &Undone) -> anyhow::Result<Exit> {
     let mut out = output::stdout();
     writeln!(
         out,
@@ -79,9 +102,6 @@ fn summarise(context: &Context, undone: &Undone) -> anyhow::Result<Exit> {
         counted(undone.files, "file", "files")
     )?;
     list_skipped(&mut out, &undone.skipped, "not brought back")?;
-    if undone.is_interrupted {
-        writeln!(out, "Stopped. Resume with: {}", context.command("undo"))?;
-    }
     out.flush()?;
     Ok(match (undone.is_interrupted, undone.skipped.is_empty()) {
         (true, _) => Exit::Interrupted,

@@ -45,7 +45,7 @@ struct NoticeJson {
 
 /// A path as the events of the log have it.
 #[derive(Serialize, Default)]
-struct PathJson {
+pub(crate) struct PathJson {
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -53,7 +53,7 @@ struct PathJson {
 }
 
 impl PathJson {
-    fn new(path: &Path) -> Self {
+    pub(crate) fn new(path: &Path) -> Self {
         if path.as_os_str().is_empty() {
             return Self::default();
         }

@@ -198,6 +198,21 @@ fn joined(parts: Vec<Part>, bar: Option<(u64, u64)>, room: usize, color: bool) -
     pieces.join("  ")
 }
 
+/// A line about one thing that is done: what and how much of it, the time left and
+/// what else there is to say, its share, and the room and colour for it.
+pub(crate) fn doing_line(
+    (what, amount): (&str, &str),
+    (eta, others): (Option<String>, Vec<String>),
+    share: Option<(u64, u64)>,
+    (room, color): (usize, bool),
+) -> String {
+    let mut parts = vec![part(0, STRONG, what), part(2, PLAIN, amount)];
+    parts.extend(share.map(|share| part(0, PLAIN, format!("{:>2} %", percent(share)))));
+    parts.extend(eta.map(|eta| part(1, STRONG, eta)));
+    parts.extend(others.into_iter().map(|other| part(3, PLAIN, other)));
+    joined(parts, share, room, color)
+}
+
 /// Drops the pieces that do not fit beside those of a lower rank.
 fn those_with_room(mut parts: Vec<Part>, room: usize) -> Vec<Part> {
     let ranks: BTreeSet<u8> = parts.iter().map(|part| part.rank).collect();

@@ -2,12 +2,15 @@
 //! line or a JSON object every interval elsewhere. A separate thread reads the
 //! metrics, so that no worker waits for a terminal.
 
+mod act;
 mod json;
 mod lines;
 mod plain;
 mod rate;
 mod screen;
 mod view;
+
+pub(crate) use act::{Doing, start_acting};
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;

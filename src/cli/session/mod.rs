@@ -9,6 +9,7 @@ mod logging;
 mod metrics_file;
 mod run;
 pub(crate) mod signals;
+mod watched;
 
 pub(crate) use answer::{Output, Question, Writing, header};
 pub(crate) use catalog::open_or_create;
@@ -18,3 +19,4 @@ pub(crate) use keep::keep_rules;
 pub(crate) use logging::start as start_logging;
 pub(crate) use run::{Session, explain};
 pub(crate) use signals::survive_file_size_limit;
+pub(crate) use watched::Watched;

@@ -8,6 +8,7 @@ mod keep;
 mod last_moment;
 mod plan;
 mod plan_files;
+mod progress;
 mod trash;
 mod undo;
 

@@ -9,4 +9,4 @@ mod run;
 pub(crate) use answer::{AnswerArgs, FilterArgs, OutputArgs, excluded};
 pub(crate) use choice::{Choice, one_of};
 pub(crate) use format::{PlainFormat, PlanFormat, ReportFormat, among};
-pub(crate) use run::{PaceArgs, RunArgs};
+pub(crate) use run::{PaceArgs, ProgressArgs, RunArgs};

@@ -8,9 +8,9 @@ use clap::{Args, ValueHint};
 use super::limits::LimitArgs;
 use crate::settings::{Key, Layer};
 
-/// Progress, metrics, durability and tuning, as typed.
+/// How progress is shown, as typed.
 #[derive(Debug, Default, Args)]
-pub(crate) struct RunArgs {
+pub(crate) struct ProgressArgs {
     /// Progress display: auto, bar, plain, json or none
     #[arg(long, value_name = "FORMAT", value_parser = ["auto", "bar", "plain", "json", "none"])]
     #[arg(hide_short_help = true, help_heading = None::<&str>)]
@@ -26,6 +26,23 @@ pub(crate) struct RunArgs {
         help_heading = None::<&str>
     )]
     pub(crate) progress_interval: Option<String>,
+}
+
+impl ProgressArgs {
+    /// The settings that were typed.
+    pub(crate) fn settings(&self) -> Layer {
+        let mut layer = Layer::default();
+        layer.flag(Key::Progress, self.progress.as_ref());
+        layer.flag(Key::ProgressInterval, self.progress_interval.as_ref());
+        layer
+    }
+}
+
+/// Progress, metrics, durability and tuning, as typed.
+#[derive(Debug, Default, Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) progress: ProgressArgs,
 
     /// Write Prometheus metrics to this file while running
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -56,12 +73,12 @@ impl RunArgs {
     /// The settings that were typed.
     pub(crate) fn settings(&self) -> Layer {
         let mut layer = Layer::default();
-        layer.flag(Key::Progress, self.progress.as_ref());
-        layer.flag(Key::ProgressInterval, self.progress_interval.as_ref());
         layer.flag(Key::MetricsFile, self.metrics_file.as_ref());
         layer.flag(Key::MetricsInterval, self.metrics_interval.as_ref());
         layer.flag(Key::Durability, self.durability.as_ref());
-        layer.over(self.limits.settings())
+        layer
+            .over(self.progress.settings())
+            .over(self.limits.settings())
     }
 }
 

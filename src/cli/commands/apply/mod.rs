@@ -3,16 +3,15 @@
 mod file;
 
 use std::io::Write;
-
-use indicatif::{ProgressBar, ProgressStyle};
+use std::sync::Arc;
 
 use super::plans::{plan_id, plan_of};
 use crate::act::{Applied, ApplyRequest, apply};
 use crate::cli::args::{ApplyArgs, PlanName};
-use crate::cli::session::{Context, signals};
+use crate::cli::progress::Doing;
+use crate::cli::session::{Context, Watched};
 use crate::cli::terminal::{Exit, ask, exit, output};
 use crate::model::{Action, PlanHeader};
-use crate::pool::Shutdown;
 use crate::report::text::{counted, human_size};
 use file::plan_of_file;
 
@@ -33,8 +32,7 @@ pub(crate) fn run(context: &Context, args: &ApplyArgs) -> anyhow::Result<Exit> {
         return Ok(Exit::Done);
     }
     let mut catalog = context.exclusive("apply")?;
-    let shutdown = Shutdown::token();
-    signals::watch(&shutdown, &context.progress.bars)?;
+    let watched = Watched::start(context, doing(plan.action, args.dry_run))?;
     let request = ApplyRequest {
         threads: context.config.limits.workers,
         max_files: args.max_files,
@@ -42,22 +40,24 @@ pub(crate) fn run(context: &Context, args: &ApplyArgs) -> anyhow::Result<Exit> {
         needs_all_kept: plan.options.keeps_several(),
         is_rehearsal: args.dry_run,
         protected: plan.options.protect.clone(),
+        progress: Arc::clone(&watched.progress),
         plan,
     };
-    let bar = bar(context, request.plan.totals.files);
-    let applied = apply(&mut catalog, &request, &shutdown, &mut |applied| {
-        let skipped: u64 = applied.skipped.values().sum();
-        bar.set_position(applied.files + applied.done_before + skipped);
-    });
-    bar.finish_and_clear();
+    let applied = apply(&mut catalog, &request, &watched.shutdown);
+    drop(watched);
     summarise(context, &request, &applied?)
 }
 
-/// A bar on terminals, nothing elsewhere.
-pub(crate) fn bar(context: &Context, files: u64) -> ProgressBar {
-    let style = ProgressStyle::with_template("{pos} of {len} files  {wide_bar}  {eta} left");
-    let bar = context.progress.bars.add(ProgressBar::new(files));
-    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+fn doing(action: Action, is_rehearsal: bool) -> Doing {
+    Doing {
+        words: match action {
+            _ if is_rehearsal => "Checking",
+            Action::Trash => "Moving to the trash",
+            Action::Delete => "Deleting",
+        },
+        stage: "apply",
+        unit: "files",
+    }
 }
 
 /// Asks on the terminal. What cannot be undone is confirmed with the number of

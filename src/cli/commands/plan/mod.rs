@@ -15,7 +15,8 @@ use crate::act::{PlanMade, PlanRequest, make_plan};
 use crate::answers::{path_named, place_ever};
 use crate::catalog::ReadOnly;
 use crate::cli::args::{PlanArgs, excluded};
-use crate::cli::session::{Context, keep_rules};
+use crate::cli::progress::Doing;
+use crate::cli::session::{Context, Watched, keep_rules};
 use crate::cli::terminal::{Exit, exit, output};
 use crate::model::{DEFAULT_RULES, PlanOptions, escape};
 use crate::report::text::{counted, human_size, shorten_middle};
@@ -32,7 +33,20 @@ pub(crate) fn run(context: &Context, args: &PlanArgs) -> anyhow::Result<Exit> {
     let reader = catalog.reader()?;
     let request = request(&reader, args)?;
     drop(reader);
-    let made = make_plan(&mut catalog, &request)?;
+    let doing = Doing {
+        words: "Checking",
+        stage: "plan",
+        unit: "groups",
+    };
+    let watched = Watched::start(context, doing)?;
+    let (shutdown, progress) = (&watched.shutdown, &watched.progress);
+    let made = make_plan(&mut catalog, &request, shutdown, progress);
+    drop(watched);
+    let made = made?;
+    if made.is_interrupted {
+        output::print("Stopped: no plan was saved\n")?;
+        return Ok(Exit::Interrupted);
+    }
     summarise(context, args, &made)?;
     Ok(Exit::Done)
 }
