@@ -30,6 +30,11 @@ pub const AT_SIGHT: u64 = 8 << 10;
 /// second.
 pub const LARGE: u64 = 4 << 20;
 
+/// Files below this size are read whole at their first visit where a head moves:
+/// coming back to one costs as much as reading 1.5 MB. Those that are not are saved
+/// in stretches.
+pub const ONE_VISIT: u64 = LARGE;
+
 /// Contents with more zeros than this have a sparse digest: hashing so many of
 /// them takes half a minute, and anybody can make files with a million times as
 /// many. They are counted in whole blocks of [`ZERO_BLOCK`]. Fixed for all

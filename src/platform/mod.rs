@@ -22,4 +22,4 @@ pub use process::{
     share_work_with_those_there_are,
 };
 pub use sha256::{Sha256Block, Sha256Message, Sha256State, sha256_at_once, sha256_compress_all};
-pub use volumes::{KnownVolume, Volume, VolumeTable, WriteTraces, is_rotational, read_ahead};
+pub use volumes::{KnownVolume, Spindles, Volume, VolumeTable, WriteTraces, read_ahead};

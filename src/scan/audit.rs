@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 use crate::access::{OpenRoots, VolumeTops, meet_volumes, open_online};
 use crate::catalog::{
     AuditCopy, AuditFinding, AuditId, AuditList, AuditNote, AuditScope, CatalogError, Exclusive,
-    FileFilter, RootRow, Writer, WriterHandle,
+    FileFilter, RootRow, WorkCopy, Writer, WriterHandle,
 };
 use crate::model::{Findings, FolderId, Limits, ScanOptions, Timestamp};
 use crate::platform::VolumeTable;
 use crate::scan::context::RunContext;
 use crate::scan::devices::Throttle;
 use crate::scan::engine::{
-    AuditVerdict, Audited, Controls, Engine, Expected, Item, ItemResult, Source, StageEnd,
+    AuditVerdict, Audited, Controls, Engine, Expected, Feed, InOrder, Item, ItemResult, StageEnd,
 };
 use crate::scan::error::ScanError;
 use crate::scan::observe::{Metrics, Notice};
@@ -106,17 +106,19 @@ pub fn audit(
     });
     let engine = start_engine(&context, &writer, controls)?;
     let source = AuditSource::new(list, run.id, writer.handle(), metrics, tell);
+    let source = InOrder::new(source, &context.disks);
     work_off(engine, source, writer, &controls.limits)
 }
 
 /// Runs to the end or until shutdown, and saves everything found.
 fn work_off(
     mut engine: Engine,
-    mut source: AuditSource<'_>,
+    mut source: InOrder<AuditSource<'_>>,
     writer: Writer,
     limits: &Limits,
 ) -> Result<AuditOutcome, ScanError> {
     let ended = engine.run_stage(&mut source);
+    let mut source = source.feed;
     let mut saved = source.save();
     if saved.is_ok() {
         saved = writer.handle().spread_corruption();
@@ -248,20 +250,31 @@ impl<'a> AuditSource<'a> {
     }
 }
 
-impl Source for AuditSource<'_> {
-    fn next(&mut self) -> Result<Option<Item>, ScanError> {
+impl Feed for AuditSource<'_> {
+    type What = Expected;
+
+    fn more(&mut self) -> Result<Vec<(Expected, WorkCopy)>, ScanError> {
         if let Some(error) = self.failed.take() {
             return Err(error.into());
         }
         let batch = self.list.next_batch(BATCH_FILES, BATCH_BYTES)?;
-        if batch.is_empty() {
-            return Ok(None);
-        }
         let expected = |audited: AuditCopy| {
             let AuditCopy { copy, digest, racy } = audited;
             (Expected { digest, racy }, copy)
         };
-        Ok(Some(Item::audit(batch.into_iter().map(expected))))
+        Ok(batch.into_iter().map(expected).collect())
+    }
+
+    fn limits(&self) -> (usize, u64) {
+        (BATCH_FILES, BATCH_BYTES)
+    }
+
+    fn item(&self, files: Vec<(Expected, WorkCopy)>) -> Item {
+        Item::audit(files)
+    }
+
+    fn visit(&self) -> fn(Vec<(Expected, WorkCopy)>) -> Item {
+        Item::audit
     }
 
     fn accept(&mut self, found: ItemResult) {

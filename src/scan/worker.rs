@@ -74,6 +74,8 @@ impl Worker {
         panic_if_asked(work.label());
         let _turn = match &work.item {
             Item::List(_) => Turn::default(),
+            // These take little, and wait for each other where they are made.
+            asking if asking.is_locating() || asking.is_trial() => Turn::default(),
             reading => self.run.disks.turn(&reading.volumes(), context),
         };
         let mut item = ItemContext::new(&self.run, context, opener, &mut self.pace);

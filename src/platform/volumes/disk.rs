@@ -2,15 +2,6 @@
 
 use std::path::Path;
 
-/// Whether the disk of a device claims to be rotational; `None` if the system
-/// does not say (not a block device, or not Linux).
-///
-/// Virtual disks often claim it wrongly, so callers should not act on
-/// this alone.
-pub fn is_rotational(dev: u64) -> Option<bool> {
-    Some(queue_setting(dev, "rotational")? == "1")
-}
-
 /// How many bytes the system reads ahead of a program that reads a file from
 /// front to back; `None` if it does not say.
 pub fn read_ahead(dev: u64) -> Option<u64> {
@@ -37,7 +28,6 @@ mod tests {
     #[test]
     fn what_is_no_block_device_does_not_say() {
         // Device number 0:0 belongs to nothing.
-        assert_eq!(is_rotational(0), None);
         assert_eq!(read_ahead(0), None);
     }
 
@@ -49,18 +39,16 @@ mod tests {
             .flatten()
             .filter_map(|disk| {
                 let read = |file: &str| std::fs::read_to_string(disk.path().join(file)).ok();
-                let ahead = read("queue/read_ahead_kb")?;
-                Some((read("dev")?, read("queue/rotational")?, ahead))
+                Some((read("dev")?, read("queue/read_ahead_kb")?))
             })
             .collect();
         if disks.is_empty() {
-            skipped("no disk in /sys/block says whether it is rotational");
+            skipped("no disk in /sys/block says how far it reads ahead");
         }
-        for (numbers, rotational, ahead) in disks {
+        for (numbers, ahead) in disks {
             let mut numbers = numbers.trim().split(':').map(|n| n.parse::<u32>().unwrap());
             let (major, minor) = (numbers.next().unwrap(), numbers.next().unwrap());
             let dev = rustix::fs::makedev(major, minor);
-            assert_eq!(is_rotational(dev), Some(rotational.trim() == "1"));
             let ahead: u64 = ahead.trim().parse().unwrap();
             assert_eq!(read_ahead(dev), Some(ahead * 1024));
         }

@@ -4,6 +4,7 @@ mod disk;
 mod fstype;
 pub(crate) mod identity;
 mod partition;
+mod spindle;
 mod table;
 #[cfg(test)]
 #[cfg(target_os = "linux")]
@@ -11,8 +12,9 @@ mod tests;
 mod traces;
 mod volume;
 
-pub use disk::{is_rotational, read_ahead};
+pub use disk::read_ahead;
 pub(crate) use fstype::Nature;
+pub use spindle::Spindles;
 pub use table::{KnownVolume, VolumeTable};
 pub use traces::WriteTraces;
 pub use volume::Volume;

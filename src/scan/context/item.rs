@@ -24,6 +24,8 @@ pub(crate) struct ItemContext<'a> {
     pub(crate) report: ItemReport,
     results: Vec<FileResult>,
     bytes_read: u64,
+    /// The volume whose disk is known.
+    met: Option<VolumeId>,
 }
 
 /// The result of opening a copy.
@@ -63,6 +65,7 @@ impl<'a> ItemContext<'a> {
             report: ItemReport::default(),
             results: Vec::new(),
             bytes_read: 0,
+            met: None,
         }
     }
 
@@ -81,7 +84,10 @@ impl<'a> ItemContext<'a> {
         };
         self.worker.set_path(&path);
         match self.opener.open(copy) {
-            Ok(file) if is_in_state(file.opened_as(), &copy.state) => Opening::Opened(file, path),
+            Ok(file) if is_in_state(file.opened_as(), &copy.state) => {
+                self.meet(&file, copy.volume);
+                Opening::Opened(file, path)
+            }
             Ok(file) => {
                 self.changed(copy, &file);
                 Opening::Changed
@@ -92,6 +98,19 @@ impl<'a> ItemContext<'a> {
                 Opening::Failed
             }
             Err(OpenError::Catalog(error)) => self.fatal(error),
+        }
+    }
+
+    /// Gets to know the disk of a volume that was not listed in this run.
+    pub(crate) fn meet(&mut self, file: &OpenFile, volume: VolumeId) {
+        if self.met == Some(volume) {
+            return;
+        }
+        self.met = Some(volume);
+        if !self.run.disks.has_met(volume)
+            && let Ok(now) = self.run.volumes.of(file, file.opened_as().dev)
+        {
+            self.run.disks.meet(volume, &now);
         }
     }
 

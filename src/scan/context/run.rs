@@ -103,7 +103,7 @@ impl RunContext {
         }
         let id = self.writer.register_volume(volume_row(&volume))?;
         rows.insert(stat.dev, id);
-        self.disks.meet(id, stat.dev, volume.network);
+        self.disks.meet(id, &volume);
         Ok(Ok((volume, id)))
     }
 

@@ -7,6 +7,6 @@ mod pace;
 mod throttle;
 
 pub(crate) use breaker::{Breakers, Verdict};
-pub(crate) use disks::{Disks, Turn};
+pub(crate) use disks::{Disks, Manner, Turn};
 pub(crate) use pace::{Pace, Share};
 pub(crate) use throttle::Throttle;

@@ -17,18 +17,23 @@ pub(crate) struct Pace {
     /// Reads so far, and slow ones among them.
     so_far: u64,
     slow_so_far: u64,
+    /// Slow reads since memory gave the last answers, and how many of them were as
+    /// slow as a rotational disk.
+    far_from_memory: (u32, u32),
 }
 
 impl Pace {
     /// Far above a read from memory, far below one from a disk.
-    const SLOW: Duration = Duration::from_micros(60);
+    pub(crate) const SLOW: Duration = Duration::from_micros(60);
     /// Less than a seek of a rotational disk takes, far more than a read of a busy
     /// solid-state or virtual disk.
-    const SEEK: Duration = Duration::from_millis(3);
+    pub(crate) const SEEK: Duration = Duration::from_millis(3);
     /// Slow reads that are no accident, and of how many reads one must have been
     /// slow: a few files that are no longer cached are no reason for more workers.
     const ENOUGH: u64 = 100;
     const ONE_IN: u64 = 64;
+    /// Reads from a disk, one after the other, that say whether it has a head.
+    const EVIDENCE: u32 = 16;
 
     /// Starts over where the next reads are from another volume: those before say
     /// nothing about it.
@@ -48,6 +53,21 @@ impl Pace {
         self.seeking.note(read > Self::SEEK);
         self.so_far += 1;
         self.slow_so_far += u64::from(is_slow);
+        self.far_from_memory = match (self.is_slow(), self.far_from_memory) {
+            (false, _) => (0, 0),
+            (true, (slow, seeking)) => (
+                slow + u32::from(is_slow),
+                seeking + u32::from(read > Self::SEEK),
+            ),
+        };
+    }
+
+    /// Whether the last reads came from a disk, and enough of them to tell whether it
+    /// is a rotational one: `Some` of the answer then. Only where nothing was asked
+    /// for ahead of being read.
+    pub(crate) fn verdict(&self) -> Option<bool> {
+        let is_seeking = self.far_from_memory.1 * 3 >= self.far_from_memory.0;
+        (self.far_from_memory.0 >= Self::EVIDENCE).then_some(is_seeking)
     }
 
     /// Slower than memory, for long enough to tell.
@@ -113,6 +133,7 @@ mod tests {
             pace.note(Duration::from_micros(200));
         }
         assert!(pace.is_slow());
+        assert_eq!(pace.verdict(), Some(false));
         assert!(!pace.waits(), "a few files are no reason");
         for _ in 0..Pace::ENOUGH {
             pace.note(Duration::from_micros(200));
@@ -122,11 +143,13 @@ mod tests {
             pace.note(Duration::from_micros(3));
         }
         assert!(!pace.is_slow(), "cached again");
+        assert_eq!(pace.verdict(), None);
         assert!(!pace.is_seeking());
         for _ in 0..100 {
             pace.note(Duration::from_millis(8));
         }
         assert!(pace.is_seeking() && !pace.is_below_seek_time());
+        assert_eq!(pace.verdict(), Some(true));
         let mut warm = Pace::default();
         for _ in 0..100_000 {
             warm.note(Duration::from_micros(3));

@@ -66,6 +66,49 @@ impl Item {
         Self::Read(ReadItem { task, copies })
     }
 
+    /// Asks where copies begin on their disk, each with a number to answer by.
+    pub(crate) fn locate(copies: impl IntoIterator<Item = (usize, WorkCopy)>) -> Self {
+        let (numbers, copies) = copies.into_iter().unzip();
+        let task = Task::Locate(numbers);
+        Self::Read(ReadItem { task, copies })
+    }
+
+    /// Reads a little of each copy, to see how long a head takes between them.
+    pub(crate) fn trial(copies: Vec<WorkCopy>) -> Self {
+        let task = Task::Trial;
+        Self::Read(ReadItem { task, copies })
+    }
+
+    /// Reads copies in the order of the disk, each as far as is right at its first
+    /// visit.
+    pub(crate) fn visit(copies: Vec<WorkCopy>, whole: Whole) -> Self {
+        let task = Task::Visit(whole);
+        Self::Read(ReadItem { task, copies })
+    }
+
+    /// Reads copies of classes in the order of the disk, each by itself.
+    pub(crate) fn hash_each(copies: Vec<WorkCopy>) -> Self {
+        let task = Task::Hash(vec![ClassSpan::ALONE; copies.len()]);
+        Self::Read(ReadItem { task, copies })
+    }
+
+    /// Whether it asks where files begin.
+    pub(crate) fn is_locating(&self) -> bool {
+        self.has_task(|task| matches!(task, Task::Locate(_)))
+    }
+
+    /// Whether it tries a disk.
+    pub(crate) fn is_trial(&self) -> bool {
+        self.has_task(|task| matches!(task, Task::Trial))
+    }
+
+    fn has_task(&self, is_it: impl Fn(&Task) -> bool) -> bool {
+        match self {
+            Self::List(_) => false,
+            Self::Read(item) => is_it(&item.task),
+        }
+    }
+
     /// Reads some classes, each in step.
     pub(crate) fn hash(classes: Vec<HashClass>) -> Self {
         let span = |class: &HashClass| ClassSpan {
@@ -97,7 +140,7 @@ impl Item {
         match self {
             Self::List(_) => ItemKind::List,
             Self::Read(item) => match item.task {
-                Task::Probe => ItemKind::Probe,
+                Task::Probe | Task::Visit(_) | Task::Locate(_) | Task::Trial => ItemKind::Probe,
                 Task::Hash(_) | Task::Audit(_) => ItemKind::Hash,
             },
         }
@@ -162,10 +205,26 @@ impl ReadItem {
 pub(crate) enum Task {
     /// Their probes.
     Probe,
+    /// Their places on the disk: the numbers by which they are told.
+    Locate(Vec<usize>),
+    /// How long a head takes between them.
+    Trial,
+    /// What is right to read where a head moves: their digests, if they are not too
+    /// long, and their probes.
+    Visit(Whole),
     /// Their digests: the classes follow each other in the copies.
     Hash(Vec<ClassSpan>),
     /// An audit: what is expected of each copy.
     Audit(Vec<Expected>),
+}
+
+/// Which files are read whole at their first visit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Whole {
+    /// Those that cost little more than the way to them.
+    Short,
+    /// All.
+    All,
 }
 
 impl Task {
@@ -173,6 +232,9 @@ impl Task {
     fn take_out(&mut self, part: usize) -> Self {
         match self {
             Self::Probe => Self::Probe,
+            Self::Trial => Self::Trial,
+            Self::Visit(whole) => Self::Visit(*whole),
+            Self::Locate(numbers) => Self::Locate(vec![numbers.remove(part)]),
             Self::Audit(expected) => Self::Audit(vec![expected.remove(part)]),
             Self::Hash(classes) => {
                 let mut end = 0;

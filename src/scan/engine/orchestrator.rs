@@ -207,14 +207,19 @@ impl Engine {
         self.call_reserve();
         self.warned.remove(&done.job.id);
         let work = done.job.item;
+        let ended = |source: &mut dyn Source| source.ended(&work.item);
         let mut report = match done.result {
             Ok(report) => report,
-            Err(panicked) => return self.faults.panicked(&work, &panicked.message),
+            Err(panicked) => {
+                ended(source);
+                return self.faults.panicked(&work, &panicked.message);
+            }
         };
         if let Some(error) = report.fatal.take() {
             return Err(ScanError::Catalog(error));
         }
         source.accept(std::mem::take(&mut report.found));
+        ended(source);
         self.faults.take_in(&work, report)?;
         self.recall();
         Ok(())

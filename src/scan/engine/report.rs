@@ -43,6 +43,8 @@ pub(crate) enum ItemResult {
     Nothing,
     /// Subfolders to list.
     Subfolders(Vec<ListItem>),
+    /// Where files begin on their disk, by number; `None` where nobody tells.
+    Located(Vec<(usize, Option<u64>)>),
     /// Copies that were read again in an audit.
     Audited(Vec<Audited>),
 }

@@ -1,12 +1,11 @@
-//! Where work comes from, and the sources of the first stages: folders to list
-//! and files to probe.
+//! Where work comes from, and the source of the first stage: folders to list.
 
 use std::collections::VecDeque;
 use std::os::unix::ffi::OsStrExt;
 
 use super::item::{Item, ListItem, Origin};
 use super::report::ItemResult;
-use crate::catalog::{Candidates, ReadOnly, WorkCopy, WriterHandle};
+use crate::catalog::{ReadOnly, WriterHandle};
 use crate::model::{FolderId, RootId, ScanId, VolumeId};
 use crate::scan::error::ScanError;
 
@@ -20,8 +19,6 @@ const PAGE: u32 = 5_000;
 /// they were found, which is that of their ids: rows are appended. Beyond it,
 /// depth first, so that fewer wait.
 const IN_ORDER: usize = FRONTIER / 2;
-/// Files in one probe item.
-const PROBE_BATCH: usize = 64;
 
 /// Where a stage's work comes from.
 pub(crate) trait Source {
@@ -30,6 +27,9 @@ pub(crate) trait Source {
 
     /// Takes in what a finished item found.
     fn accept(&mut self, _found: ItemResult) {}
+
+    /// Notes that an item ended, in whatever way.
+    fn ended(&mut self, _item: &Item) {}
 
     /// Called when nothing is queued, running or waiting: is there more?
     fn refill(&mut self, _held: Held) -> Result<bool, ScanError> {
@@ -208,25 +208,5 @@ fn path_len(item: &ListItem) -> usize {
     match &item.origin {
         Origin::Parent(parent) => parent.path.as_os_str().as_bytes().len(),
         Origin::Catalog | Origin::Listed => 0,
-    }
-}
-
-/// Files to probe, in batches.
-pub(crate) struct ProbeSource(pub Candidates);
-
-impl Source for ProbeSource {
-    fn next(&mut self) -> Result<Option<Item>, ScanError> {
-        let batch = self.0.next_batch(PROBE_BATCH)?;
-        Ok((!batch.is_empty()).then_some(Item::probe(batch)))
-    }
-}
-
-/// Files whose probe was put off while they were listed.
-pub(crate) struct DeferredSource(pub VecDeque<WorkCopy>);
-
-impl Source for DeferredSource {
-    fn next(&mut self) -> Result<Option<Item>, ScanError> {
-        let batch: Vec<WorkCopy> = self.0.drain(..PROBE_BATCH.min(self.0.len())).collect();
-        Ok((!batch.is_empty()).then_some(Item::probe(batch)))
     }
 }

@@ -81,6 +81,14 @@ impl FirstScan {
         }
     }
 
+    /// Forgets what was probed: there are files of which more is known, so that only
+    /// the catalog knows which classes are left.
+    pub(crate) fn forget_probed(&self) {
+        if let Some(memory) = &self.probed {
+            memory.take_classes();
+        }
+    }
+
     /// The files that are still to be sampled once all is listed, in the order in
     /// which disks are read; `None` when there were more than could be remembered.
     /// Forgets all sizes.

@@ -56,7 +56,8 @@ impl ListedFolder<'_> {
         let mut is_reading = self.hung.is_none();
         let mut path = PathBuf::new();
         for window in wanted.chunks_mut(WINDOW) {
-            if is_reading && item.pace.is_slow() {
+            let waits = item.pace.is_slow() && item.run.disks.may_ask_ahead(self.volume);
+            if is_reading && waits {
                 self.ask_for(window, changes);
             }
             for file in window {

@@ -3,13 +3,14 @@
 
 use std::io;
 
+use super::ahead::{Asked, Needs, Next, OpenAhead, ReadAhead};
 use super::compare::Buffers;
 use crate::access::content::{CHUNK, digest_with, probe_of};
 use crate::access::{can_change_unseen, is_unchanged};
 use crate::catalog::WorkCopy;
 use crate::model::{Digest, now_ns};
 use crate::platform::OpenFile;
-use crate::scan::context::{ItemContext, Opening};
+use crate::scan::context::ItemContext;
 use crate::scan::engine::{AuditVerdict, Audited, Expected, Item, ItemResult};
 
 /// Reads the copies one after the other; stops early on shutdown.
@@ -20,12 +21,30 @@ pub(crate) fn audit_batch(
     buffers: &mut Buffers,
 ) {
     let mut buffer = buffers.take(CHUNK);
-    for (part, (copy, expected)) in copies.iter().zip(expected).enumerate() {
-        if item.is_stopped() {
-            break;
-        }
-        item.worker.set_part(part);
-        audit_copy(item, copy, *expected, &mut buffer);
+    // Where a head moves, the next files are asked for while one is read.
+    let mut ahead = match copies.first() {
+        Some(copy) if item.run.disks.seeks(copy.volume) => OpenAhead::new(item, copies),
+        _ => OpenAhead::one_by_one(copies),
+    };
+    let again = |copy: &WorkCopy, part: usize| Item::audit([(expected[part], copy.clone())]);
+    loop {
+        let needs = |file: &OpenFile| {
+            file.forget_cached();
+            Needs::Whole
+        };
+        let (part, verdict) = match ahead.next(item, again, needs) {
+            Some(Next::Asked(asked)) => {
+                let expected = expected[asked.part];
+                audit_copy(item, asked, expected, &mut buffer);
+                continue;
+            }
+            Some(Next::Changed(part)) => (part, AuditVerdict::Changed),
+            Some(Next::Gone(part)) => (part, AuditVerdict::Gone),
+            None => break,
+        };
+        let copy = &copies[part];
+        item.run.metrics.bytes_hashed.add(copy.to_read);
+        push(item, copy, expected[part], (verdict, false));
     }
     buffers.give_back(buffer);
     // What a scan would do about a changed file is left to the next scan.
@@ -34,36 +53,36 @@ pub(crate) fn audit_batch(
         item.report.found = ItemResult::Nothing;
     }
 }
-
-fn audit_copy(item: &mut ItemContext<'_>, copy: &WorkCopy, expected: Expected, buffer: &mut [u8]) {
-    let again = || Item::audit([(expected, copy.clone())]);
-    let mut racy = false;
+fn audit_copy(item: &mut ItemContext<'_>, asked: Asked<'_>, expected: Expected, buffer: &mut [u8]) {
+    let Asked {
+        copy,
+        file,
+        path,
+        mut ahead,
+        ..
+    } = asked;
     let mut uncounted = copy.to_read;
-    let verdict = match item.open(copy, again) {
-        Opening::Opened(file, path) if !item.run.tops.holds(&path, file.opened_as().dev) => {
-            Ok(AuditVerdict::Changed)
+    let mut racy = false;
+    let verdict = if item.run.tops.holds(&path, file.opened_as().dev) {
+        racy = can_change_unseen(&file, &copy.state, now_ns());
+        match read(item, &file, &mut ahead, (buffer, &mut uncounted)) {
+            Ok(Some(digest)) => judge(expected, &file, digest),
+            Ok(None) if item.is_stopped() => return,
+            Ok(None) => Ok(AuditVerdict::Changed),
+            Err(error) => Err(error),
         }
-        Opening::Opened(file, _) => {
-            file.forget_cached();
-            racy = can_change_unseen(&file, &copy.state, now_ns());
-            match read(item, &file, buffer, &mut uncounted) {
-                Ok(Some(digest)) => judge(expected, &file, digest),
-                Ok(None) if item.is_stopped() => return,
-                Ok(None) => Ok(AuditVerdict::Changed),
-                Err(error) => Err(error),
-            }
-        }
-        Opening::Changed => Ok(AuditVerdict::Changed),
-        Opening::Gone => Ok(AuditVerdict::Gone),
-        Opening::Failed => return,
+    } else {
+        Ok(AuditVerdict::Changed)
     };
+    // What was not read need not be any more.
     match verdict {
         Ok(verdict) => {
-            // What was not read need not be any more.
             item.run.metrics.bytes_hashed.add(uncounted);
-            push(item, copy, expected, verdict, racy);
+            push(item, copy, expected, (verdict, racy));
         }
-        Err(error) => item.failed(copy, &error, again),
+        Err(error) => {
+            item.failed(copy, &error, || Item::audit([(expected, copy.clone())]));
+        }
     }
 }
 
@@ -72,13 +91,14 @@ fn audit_copy(item: &mut ItemContext<'_>, copy: &WorkCopy, expected: Expected, b
 fn read(
     item: &mut ItemContext<'_>,
     file: &OpenFile,
-    buffer: &mut [u8],
-    uncounted: &mut u64,
+    ahead: &mut ReadAhead,
+    (buffer, uncounted): (&mut [u8], &mut u64),
 ) -> io::Result<Option<Digest>> {
     let digest = digest_with(file, item.run.algorithm, buffer, |chunk, offset| {
         if item.is_stopped() {
             return Ok(None);
         }
+        ahead.from(file, offset);
         let read = item.read(file, chunk, offset)?;
         let counted = (read as u64).min(*uncounted);
         *uncounted -= counted;
@@ -110,8 +130,7 @@ fn push(
     item: &mut ItemContext<'_>,
     copy: &WorkCopy,
     expected: Expected,
-    verdict: AuditVerdict,
-    racy: bool,
+    (verdict, racy): (AuditVerdict, bool),
 ) {
     match item.opener.absolute(&copy.names[0]) {
         Ok(path) => item.report.push_audited(Audited {

@@ -6,14 +6,17 @@ use std::sync::Arc;
 use std::vec::IntoIter;
 
 use super::compare::{classes_at_once, copies_in_step};
-use crate::catalog::{Candidates, HashClass};
-use crate::model::{Limits, total};
+use crate::catalog::{Candidates, HashClass, WorkCopy};
+use crate::model::{Limits, VolumeId, total};
 use crate::scan::context::RunContext;
-use crate::scan::engine::{Item, Source};
+use crate::scan::engine::{DiskOrder, Held, Item, ItemResult, Source, Trials};
 use crate::scan::error::ScanError;
 
 /// Bytes of classes in one item, beyond those that are read at once.
 const SMALL_CLASSES: u64 = 32 << 20;
+
+/// Classes that are looked at for a trial.
+const CLASSES_FOR_A_TRIAL: usize = 1_000;
 
 /// The classes of a scan, those first that would save most.
 pub(crate) struct Classes {
@@ -37,7 +40,13 @@ pub(crate) struct HashSource {
     limits: Limits,
     /// Bytes of classes that were not handed out.
     left: u64,
+    /// Classes that are still to be looked at.
+    fetched: VecDeque<HashClass>,
+    /// Classes for any worker.
     waiting: VecDeque<HashClass>,
+    /// Copies where a head moves: each is hashed by itself.
+    order: DiskOrder<()>,
+    trials: Trials,
 }
 
 impl Classes {
@@ -74,8 +83,11 @@ impl HashSource {
         Self {
             left: classes.bytes,
             classes,
+            order: DiskOrder::new(&run.disks, each),
+            trials: Trials::new(&run.disks),
             run,
             limits: limits.clone(),
+            fetched: VecDeque::new(),
             waiting: VecDeque::new(),
         }
     }
@@ -83,23 +95,61 @@ impl HashSource {
     /// Makes the next class ready, if there is one. One that is too large to be
     /// read in step is split into parts that are compared by digest.
     fn fetch(&mut self) -> Result<(), ScanError> {
-        if self.waiting.is_empty()
-            && let Some(class) = self.classes.next()?
-        {
-            let in_step = self.in_step(&class);
-            self.waiting.extend(class.split(in_step));
+        while self.waiting.is_empty() {
+            if self.fetched.is_empty() {
+                self.fetched.extend(self.classes.next()?);
+            }
+            let Some(class) = self.fetched.front() else {
+                return Ok(());
+            };
+            let disks = &self.run.disks;
+            let mut copies = class.copies.iter();
+            let seeks = copies.any(|copy| disks.seeks(copy.volume));
+            if self.untried().is_some() || seeks && !self.order.is_gathering() {
+                return Ok(());
+            }
+            let class = self.fetched.pop_front();
+            if let Some(class) = class.and_then(|class| self.set_apart(class)) {
+                self.waiting.extend(class.split(copies_in_step(&self.run)));
+            }
         }
         Ok(())
     }
 
-    /// Copies of a class that are read in step: one where a head would move
-    /// between them.
-    fn in_step(&self, class: &HashClass) -> usize {
-        let mut copies = class.copies.iter();
-        match copies.any(|copy| self.run.disks.seeks(copy.volume)) {
-            true => 1,
-            false => copies_in_step(&self.run),
+    /// A volume of the next class that is to be tried before.
+    fn untried(&self) -> Option<VolumeId> {
+        let mut copies = self.fetched.front()?.copies.iter();
+        let untried = copies.find(|copy| self.trials.wants(copy.volume))?;
+        Some(untried.volume)
+    }
+
+    /// Hands the copies of a class over that are read where a head moves; returns
+    /// the others, which are compared with those by digest.
+    fn set_apart(&mut self, mut class: HashClass) -> Option<HashClass> {
+        let disks = Arc::clone(&self.run.disks);
+        let seeking = class.copies.extract_if(.., |copy| disks.seeks(copy.volume));
+        for copy in seeking {
+            self.left = self.left.saturating_sub(copy.to_read);
+            class.must_digest = true;
+            self.order.add((), copy);
         }
+        (!class.copies.is_empty()).then_some(class)
+    }
+
+    /// A trial of a volume, with the files of many classes, if it is worth one.
+    fn try_disk(&mut self, volume: VolumeId) -> Result<Option<Item>, ScanError> {
+        while self.fetched.len() < CLASSES_FOR_A_TRIAL
+            && let Some(class) = self.classes.next()?
+        {
+            self.fetched.push_back(class);
+        }
+        let mut copies: Vec<_> = self
+            .fetched
+            .iter()
+            .flat_map(|class| &class.copies)
+            .collect();
+        copies.sort_by_key(|copy| copy.read_order());
+        Ok(self.trials.begin(volume, copies.into_iter()))
     }
 
     /// How many workers there are, and how many classes each reads at a time.
@@ -141,7 +191,47 @@ impl HashSource {
 
 impl Source for HashSource {
     fn next(&mut self) -> Result<Option<Item>, ScanError> {
-        let classes = self.bundle()?;
-        Ok((!classes.is_empty()).then_some(Item::hash(classes)))
+        loop {
+            if let Some(item) = self.order.next() {
+                return Ok(Some(item));
+            }
+            if self.trials.is_under_way() {
+                return Ok(None);
+            }
+            let classes = self.bundle()?;
+            if !classes.is_empty() {
+                return Ok(Some(Item::hash(classes)));
+            }
+            if let Some(volume) = self.untried() {
+                match self.try_disk(volume)? {
+                    Some(trial) => return Ok(Some(trial)),
+                    None => continue,
+                }
+            }
+            if !self.fetched.is_empty() || !self.order.complete() {
+                return Ok(None);
+            }
+        }
     }
+
+    fn accept(&mut self, found: ItemResult) {
+        if let ItemResult::Located(places) = found {
+            self.order.located(places);
+        }
+    }
+
+    fn ended(&mut self, item: &Item) {
+        self.order.ended(item);
+        self.trials.ended(item);
+    }
+
+    fn refill(&mut self, _held: Held) -> Result<bool, ScanError> {
+        self.trials.reset();
+        Ok(self.order.is_left() || !self.fetched.is_empty())
+    }
+}
+
+/// An item of copies that are each hashed by itself.
+fn each(copies: Vec<((), WorkCopy)>) -> Item {
+    Item::hash_each(copies.into_iter().map(|(_, copy)| copy).collect())
 }

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use super::context::RunContext;
 use super::engine::{
-    Controls, DeferredSource, Engine, ListSource, ListStart, Place, ProbeSource, Seeds, Source,
-    StageEnd, Undone,
+    Controls, Engine, InOrder, ListSource, ListStart, Place, Probes, Seeds, Source, StageEnd,
+    Undone, Whole,
 };
 use super::error::ScanError;
 use super::first_scan::FirstScan;
@@ -191,17 +191,27 @@ impl Run<'_> {
 
     fn probe(&mut self) -> Result<StageEnd, ScanError> {
         self.enter(Stage::Probe)?;
-        let lead = self.shared.lead;
+        let (lead, disks) = (self.shared.lead, Arc::clone(&self.shared.disks));
         if let Some(deferred) = self.take_deferred() {
             let files = deferred.len() as u64;
             self.controls.metrics.candidates.add(files);
             events::stage_begin(lead, Stage::Probe, Some(files), None);
-            return self.run_stage(lead, &mut DeferredSource(deferred.into()));
+            let probes = Probes::deferred(deferred, self.whole());
+            return self.run_stage(lead, &mut InOrder::new(probes, &disks));
         }
         let candidates = self.candidates(Candidates::to_probe)?;
         self.controls.metrics.candidates.add(candidates.files);
         events::stage_begin(lead, Stage::Probe, Some(candidates.files), None);
-        self.run_stage(lead, &mut ProbeSource(candidates))
+        let probes = Probes::of_catalog(candidates, self.whole());
+        self.run_stage(lead, &mut InOrder::new(probes, &disks))
+    }
+
+    /// Which files are read whole at once where a head moves.
+    fn whole(&self) -> Whole {
+        match self.options().hash_all {
+            true => Whole::All,
+            false => Whole::Short,
+        }
     }
 
     /// What a first scan has to probe after the listing: in memory, unless it

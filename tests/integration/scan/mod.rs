@@ -1,6 +1,7 @@
 //! What scanning finds and keeps: first, again, resumed, and on odd trees.
 
 mod command;
+mod disk_order;
 mod first_sight;
 mod giants;
 mod hazards;

@@ -1,6 +1,7 @@
 //! Copies of one item that agree in size and probe.
 
 use crate::catalog::WorkCopy;
+use crate::scan::context::ItemContext;
 use crate::scan::engine::ClassSpan;
 
 /// One class of an item.
@@ -10,6 +11,8 @@ pub(crate) struct Class<'c> {
     pub(super) size: u64,
     /// Whether a copy that equals no other one here needs a digest all the same.
     pub(super) must_digest: bool,
+    /// Whether its copies are still to be probed, too.
+    pub(super) is_unprobed: bool,
     pub(super) copies: &'c [WorkCopy],
 }
 
@@ -23,9 +26,26 @@ impl<'c> Class<'c> {
             classes.extend(of_class.first().map(|first| Self {
                 size: first.state.size,
                 must_digest: span.must_digest,
+                is_unprobed: false,
                 copies: of_class,
             }));
         }
         classes
+    }
+
+    /// One copy of which nothing was read yet.
+    pub(super) fn unprobed(copy: &'c WorkCopy) -> Self {
+        Self {
+            size: copy.state.size,
+            must_digest: true,
+            is_unprobed: true,
+            copies: std::slice::from_ref(copy),
+        }
+    }
+
+    /// Whether it is read where a head moves: then it is one copy.
+    pub(super) fn seeks(&self, item: &ItemContext<'_>) -> bool {
+        let mut copies = self.copies.iter();
+        copies.len() == 1 && copies.any(|copy| item.run.disks.seeks(copy.volume))
     }
 }

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 
+use super::super::ahead::ReadAhead;
 use super::class::Class;
 use super::equal_so_far::{Buffers, EqualSoFar, Kind, Sorting, WithChunk};
-use crate::access::content::{CHUNK, chunks};
+use crate::access::content::{CHUNK, chunks, probe_of};
 use crate::access::{Holes, can_change_unseen, is_surely_sparse, is_unchanged};
 use crate::catalog::{FileOutcome, HashState, WorkCopy};
 use crate::hash::{ContentHasher, STATE_FORMAT};
@@ -46,6 +47,8 @@ struct Member<'c> {
     is_surely_sparse: bool,
     /// Bytes of it that are still to be counted as read.
     uncounted: u64,
+    /// How far it was asked for, where a head moves.
+    ahead: Option<ReadAhead>,
 }
 
 /// How far an earlier run came with each file.
@@ -138,6 +141,10 @@ impl<'c> ClassReading<'c> {
         // What is read ahead of a file that may turn out to differ from others is
         // read in vain.
         let is_alone = self.class.copies.len() == 1;
+        let mut ahead = self.class.seeks(item).then(ReadAhead::default);
+        if let Some(ahead) = &mut ahead {
+            ahead.from(&file, 0);
+        }
         if self.class.size > CHUNK as u64
             && (is_alone || !item.run.disks.reads_far_ahead(copy.volume))
         {
@@ -152,6 +159,7 @@ impl<'c> ClassReading<'c> {
             file,
             part,
             path,
+            ahead,
         })
     }
 
@@ -190,6 +198,11 @@ impl<'c> ClassReading<'c> {
         } else {
             self.waiting.push(equal);
         }
+    }
+
+    /// Whether it is read where a head moves.
+    pub(super) fn seeks(&self, item: &ItemContext<'_>) -> bool {
+        self.class.seeks(item)
     }
 
     /// How many files it may have open.
@@ -335,9 +348,18 @@ impl<'c> ClassReading<'c> {
     fn note(&mut self, item: &mut ItemContext<'_>, member: usize, outcome: FileOutcome) {
         // The rest need not be read, which makes it done.
         self.members[member].count(item, u64::MAX);
-        let Member { copy, file, .. } = &self.members[member];
+        let Member {
+            copy, file, racy, ..
+        } = &self.members[member];
+        let probe = match self.class.is_unprobed {
+            true => probe_of(file).ok().flatten(),
+            false => None,
+        };
         if is_unchanged(file).is_ok_and(|is_unchanged| is_unchanged) {
             item.run.metrics.files_hashed.add(1);
+            if let Some(probe) = probe {
+                item.learned(copy, FileOutcome::Probed { probe, racy: *racy });
+            }
             item.learned(copy, outcome);
         } else {
             self.changed.push(member);
@@ -360,6 +382,9 @@ impl Member<'_> {
             length
         } else {
             item.worker.begin_part(self.part, &self.path);
+            if let Some(ahead) = &mut self.ahead {
+                ahead.from(&self.file, offset);
+            }
             let read = item.read(&self.file, chunk, offset)?;
             self.count(item, read as u64);
             read

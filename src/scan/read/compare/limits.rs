@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::class::Class;
 use crate::hash::Hasher;
 use crate::scan::context::{ItemContext, RunContext};
 
@@ -28,6 +29,15 @@ pub(crate) fn classes_at_once(run: &RunContext, is_slow: bool) -> usize {
         return AT_ONCE_FROM_DISK;
     }
     Hasher::at_once(run.algorithm).max(AT_ONCE_FROM_DISK)
+}
+
+/// How many classes this item has open at a time. Where a head moves, the next one
+/// is asked for while one is read.
+pub(super) fn classes_open(item: &ItemContext<'_>, next: &Class<'_>) -> usize {
+    match next.seeks(item) {
+        true => 2,
+        false => chunks_at_once(item),
+    }
 }
 
 /// How many chunks this item hashes together.

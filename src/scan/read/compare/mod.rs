@@ -14,13 +14,14 @@ mod limits;
 
 use std::time::Instant;
 
+use crate::catalog::WorkCopy;
 use crate::hash::Hasher;
 use crate::scan::context::{HandIn, ItemContext};
 pub(crate) use class::Class;
 use class_reading::ClassReading;
 pub(crate) use equal_so_far::Buffers;
 use equal_so_far::WithChunk;
-use limits::{SAVE_EVERY, chunks_at_once};
+use limits::{SAVE_EVERY, chunks_at_once, classes_open};
 pub(crate) use limits::{classes_at_once, copies_in_step};
 
 /// Reads the classes in order, several at a time, and notes what was learned
@@ -31,7 +32,28 @@ pub(crate) fn hash_classes(
     classes: &[Class<'_>],
     buffers: &mut Buffers,
 ) {
-    let mut waiting = Waiting { classes, part: 0 };
+    read_classes(item, classes, 0, buffers);
+    item.hand_in_files(HandIn::Last);
+}
+
+/// Reads one copy to its end, compared with none, and makes its probe. `part` is its
+/// number in the item, which has more to do.
+pub(crate) fn hash_alone(
+    item: &mut ItemContext<'_>,
+    copy: &WorkCopy,
+    part: usize,
+    buffers: &mut Buffers,
+) {
+    read_classes(item, &[Class::unprobed(copy)], part, buffers);
+}
+
+fn read_classes(
+    item: &mut ItemContext<'_>,
+    classes: &[Class<'_>],
+    part: usize,
+    buffers: &mut Buffers,
+) {
+    let mut waiting = Waiting { classes, part };
     let mut active: Vec<ClassReading<'_>> = Vec::new();
     let mut saved_at = Instant::now();
     loop {
@@ -56,7 +78,6 @@ pub(crate) fn hash_classes(
         reading.save(item);
         reading.conclude(item);
     }
-    item.hand_in_files(HandIn::Last);
 }
 
 /// The classes of an item that were not begun.
@@ -71,8 +92,8 @@ impl<'c> Waiting<'c> {
     /// can be open. There is always room for one class.
     fn take_up(&mut self, item: &mut ItemContext<'_>, active: &mut Vec<ClassReading<'c>>) {
         let mut open: usize = active.iter().map(ClassReading::copies).sum();
-        while active.len() < chunks_at_once(item)
-            && let Some((class, rest)) = self.classes.split_first()
+        while let Some((class, rest)) = self.classes.split_first()
+            && active.len() < classes_open(item, class)
         {
             open += class.copies.len();
             if open > copies_in_step(item.run) && !active.is_empty() {
@@ -87,7 +108,11 @@ impl<'c> Waiting<'c> {
 
 /// Reads chunks until there are enough to hash together.
 fn read(item: &mut ItemContext<'_>, active: &mut [ClassReading<'_>], buffers: &mut Buffers) {
-    let mut missing = chunks_at_once(item);
+    let mut missing = match active.first() {
+        // One after the other: the head stays where it is.
+        Some(first) if first.seeks(item) => 1,
+        _ => chunks_at_once(item),
+    };
     for reading in active {
         while missing > 0
             && let Some(read) = reading.step(item, buffers)
