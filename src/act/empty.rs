@@ -9,11 +9,13 @@ use super::apply::{Held, refuse_less_trusted, sync_keeper};
 use super::files::{Reach, Refusal};
 use super::progress::{ActProgress, InHand, expect};
 use super::recover::recover;
+use super::space::{FreeSpace, Space};
 use super::trash::Trash;
 use crate::access::content::{Comparison, compare};
 use crate::catalog::{Exclusive, Lookup, ReadOnly};
 use crate::model::{
-    Action, ActionEntry, ActionId, ActionOutcome, ActionState, FileState, RunId, Timestamp, total,
+    Action, ActionEntry, ActionId, ActionOutcome, ActionState, FileState, Reclaimable, RunId,
+    Timestamp, total,
 };
 use crate::platform::{Links, Volume};
 use crate::pool::Shutdown;
@@ -30,6 +32,10 @@ pub struct Emptied {
     pub files: u64,
     /// Bytes that they occupied.
     pub bytes: u64,
+    /// What deleting them was to give back.
+    pub reclaimable: Reclaimable,
+    /// How much free space was gained.
+    pub measured: u64,
     /// Names that stay in the trash, with the reason.
     pub skipped: Vec<(PathBuf, String)>,
     /// Whether it was stopped.
@@ -51,8 +57,9 @@ pub fn empty_trash(
         reach: &Reach::of(&reader, &[])?,
         shutdown,
         progress,
+        space: Space::default(),
     };
-    let mut emptied = Emptied::default();
+    let (mut emptied, mut free) = (Emptied::default(), FreeSpace::default());
     let runs = reader.runs()?.into_iter().rev().map(|run| run.id);
     let runs: Vec<RunId> = runs
         .filter(|known| run.is_none_or(|run| run == *known))
@@ -69,10 +76,16 @@ pub fn empty_trash(
             after = last.id;
             let due: Vec<ActionEntry> = page.into_iter().filter(is_due).collect();
             if !due.is_empty() {
+                for trash in trashes_of(&due) {
+                    free.note(&trash.dir).map_err(ActError::Sync)?;
+                }
                 empty_batch(catalog, &emptying, &due, &mut emptied)?;
             }
         }
     }
+    emptied.reclaimable = emptying.space.reclaimable();
+    let gained = free.gained(emptied.reclaimable.at_least);
+    emptied.measured = gained.map_err(ActError::Sync)?;
     emptied.is_interrupted = shutdown.is_stopped();
     Ok(emptied)
 }
@@ -123,11 +136,7 @@ fn empty_batch(
         };
         outcomes.push(outcome(entry, progress, reason));
     }
-    let folders: BTreeSet<&Path> = due.iter().map(|entry| &*entry.action.trash).collect();
-    let trashes: Vec<Trash> = folders
-        .into_iter()
-        .filter_map(|path| Trash::open(path).ok())
-        .collect();
+    let trashes = trashes_of(due);
     for trash in &trashes {
         trash.dir.sync().map_err(ActError::Sync)?;
     }
@@ -135,6 +144,13 @@ fn empty_batch(
     // Only now: without the folder, nobody can tell what a crash left behind.
     trashes.iter().for_each(Trash::delete_if_unused);
     Ok(())
+}
+
+/// The trash folders of these entries, those that still exist.
+fn trashes_of(due: &[ActionEntry]) -> Vec<Trash> {
+    let folders: BTreeSet<&Path> = due.iter().map(|entry| &*entry.action.trash).collect();
+    let trashes = folders.into_iter().map(Trash::open);
+    trashes.flatten().collect()
 }
 
 fn outcome(entry: &ActionEntry, progress: ActionState, reason: String) -> ActionOutcome {
@@ -174,6 +190,8 @@ struct Emptying<'a> {
     reach: &'a Reach,
     shutdown: &'a Shutdown,
     progress: &'a ActProgress,
+    /// What deleting gives back.
+    space: Space,
 }
 
 impl<'a> Emptying<'a> {
@@ -220,6 +238,12 @@ impl<'a> Emptying<'a> {
             return Err(WRITTEN.to_owned());
         }
         keeper.refuse_gone()?;
-        trash.dir.delete_entry(&name).map_err(said)
+        self.space.stays(&keeper.file);
+        trash.dir.delete_entry(&name).map_err(said)?;
+        // A file with names left gives nothing back.
+        if file.stat().is_ok_and(|now| now.meta.nlink == 0) {
+            self.space.goes(&file);
+        }
+        Ok(())
     }
 }

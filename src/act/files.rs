@@ -16,7 +16,7 @@ use crate::platform::{Dir, FileId, Links, OpenFile, Stat, Volume, VolumeTable};
 const ACTED_ON: &[&str] = &["ext4", "xfs", "btrfs", IN_MEMORY];
 
 /// The filesystem whose files are lost when the computer is switched off.
-const IN_MEMORY: &str = "tmpfs";
+pub(crate) const IN_MEMORY: &str = "tmpfs";
 
 /// Whether files on a filesystem of this type are acted on.
 pub(crate) fn is_acted_on(fstype: &str) -> bool {

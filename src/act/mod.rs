@@ -7,6 +7,7 @@ mod files;
 mod plan;
 mod progress;
 mod recover;
+mod space;
 mod trash;
 mod undo;
 

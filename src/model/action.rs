@@ -147,6 +147,34 @@ impl PlanTotals {
     }
 }
 
+/// What deleting files gives back to their disks. Compressed blocks, and blocks that
+/// other files or snapshots share, make it a range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+pub struct Reclaimable {
+    /// At least so many bytes.
+    pub at_least: u64,
+    /// At most so many bytes.
+    pub at_most: u64,
+}
+
+impl Reclaimable {
+    /// A range.
+    pub fn between(at_least: u64, at_most: u64) -> Self {
+        Self { at_least, at_most }
+    }
+
+    /// A figure that is certain.
+    pub fn exactly(bytes: u64) -> Self {
+        Self::between(bytes, bytes)
+    }
+
+    /// Adds that of more files.
+    pub fn add(&mut self, other: Self) {
+        self.at_least = self.at_least.saturating_add(other.at_least);
+        self.at_most = self.at_most.saturating_add(other.at_most);
+    }
+}
+
 /// A plan without its groups.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanHeader {
@@ -162,6 +190,8 @@ pub struct PlanHeader {
     pub created: Timestamp,
     /// Its sums.
     pub totals: PlanTotals,
+    /// What deleting its files gives back; `None` where that was not found out.
+    pub reclaimable: Option<Reclaimable>,
 }
 
 /// One time that a plan was applied.

@@ -17,7 +17,7 @@ mod time;
 
 pub use action::{
     Action, ActionEntry, ActionOutcome, ActionState, NewAction, PlanHeader, PlanTotals,
-    PlannedCopy, PlannedGroup, Role, RunHeader, is_trash, trash_name,
+    PlannedCopy, PlannedGroup, Reclaimable, Role, RunHeader, is_trash, trash_name,
 };
 pub use digest::{Algorithm, Digest, Probe};
 pub(crate) use escape::{disarm, is_hazardous};

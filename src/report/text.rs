@@ -9,9 +9,21 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::encode::instant;
 use super::style::Header;
-use crate::model::{Algorithm, Digest, Group, NotCompared, SizeLimits, Timestamp, Totals};
+use crate::model::{
+    Algorithm, Digest, Group, NotCompared, Reclaimable, SizeLimits, Timestamp, Totals,
+};
 
 const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+
+/// A range of bytes, as one size where it is certain.
+pub fn range(bytes: Reclaimable, is_exact: bool) -> String {
+    let words = |bytes| size(bytes, is_exact);
+    match (bytes.at_least, bytes.at_most) {
+        (least, most) if least == most => words(most),
+        (0, most) => format!("at most {}", words(most)),
+        (least, most) => format!("{} to {}", words(least), words(most)),
+    }
+}
 
 /// A size in binary units with one decimal: `999 B`, `1.0 KiB`, `23.4 MiB`.
 pub fn human_size(bytes: u64) -> String {

@@ -18,6 +18,7 @@ from act import aliases as act_aliases
 from act import changes as act_changes
 from act import errors as act_errors
 from act import races as act_races
+from act import space as act_space
 from act import stops as act_stops
 from act import trash as act_trash
 from act import users as act_users
@@ -52,6 +53,7 @@ STEPS = {
     "act-users": act_users.users,
     "act-undo": act_trash.undo,
     "act-emptied": act_trash.emptied,
+    "act-space": act_space.space,
     "matrix": matrix.check,
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::act::files::Reach;
 use crate::act::progress::ActProgress;
+use crate::act::space::Space;
 use crate::model::Action;
 use crate::pool::Shutdown;
 
@@ -22,6 +23,8 @@ pub(crate) struct Acting {
     pub(crate) needs_all_kept: bool,
     /// Whether everything is checked and nothing changed.
     pub(crate) is_rehearsal: bool,
+    /// What deleting all that goes gives back.
+    pub(crate) space: Space,
     /// The user's request to stop. It never stops the pool itself, so that each
     /// item says what became of it.
     pub(crate) shutdown: Shutdown,

@@ -21,11 +21,12 @@ use super::ActError;
 use super::files::Reach;
 use super::progress::ActProgress;
 use super::recover::{recover, settle_entry};
+use super::space::{FreeSpace, Space};
 use super::trash::{Line, Trash, TrashFolders};
 use crate::catalog::{Exclusive, ReadOnly};
 use crate::model::{
-    ActionId, ActionOutcome, ActionState, NewAction, PlanHeader, PlanTotals, PlannedGroup, Role,
-    RunId, total,
+    Action, ActionId, ActionOutcome, ActionState, NewAction, PlanHeader, PlanTotals, PlannedGroup,
+    Reclaimable, Role, RunId, total,
 };
 use crate::pool::{Done, Pool, PoolMetrics, PoolOptions, Shutdown};
 
@@ -76,6 +77,10 @@ pub struct Applied {
     pub files: u64,
     /// Bytes that they occupied.
     pub bytes: u64,
+    /// What deleting them gives back.
+    pub reclaimable: Reclaimable,
+    /// How much free space was gained, where files were deleted.
+    pub measured: Option<u64>,
     /// Names that were not touched, by reason.
     pub skipped: BTreeMap<String, u64>,
     /// Names that an earlier run of the plan has done.
@@ -107,6 +112,7 @@ pub fn apply(
         action: request.plan.action,
         needs_all_kept: request.needs_all_kept,
         is_rehearsal: request.is_rehearsal,
+        space: Space::default(),
         shutdown: shutdown.clone(),
         progress: Arc::clone(&request.progress),
     });
@@ -121,6 +127,7 @@ pub fn apply(
         acting: &acting,
         folders: TrashFolders::new(&acting.reach, run.unwrap_or(RunId(0))),
         workers: Workers::start(request.threads)?,
+        free: FreeSpace::default(),
         run,
         applied: Applied {
             run,
@@ -158,7 +165,14 @@ pub fn apply(
     }
     applying.workers.end();
     applying.folders.delete_empty();
-    let mut applied = applying.applied;
+    let Applying {
+        free, mut applied, ..
+    } = applying;
+    applied.reclaimable = acting.space.reclaimable();
+    if run.is_some() && request.plan.action == Action::Delete {
+        let gained = free.gained(applied.reclaimable.at_least);
+        applied.measured = Some(gained.map_err(ActError::Sync)?);
+    }
     applied.is_interrupted = shutdown.is_stopped();
     if let Some(run) = run.filter(|_| !applied.is_interrupted) {
         catalog.finish_run(run)?;
@@ -181,6 +195,7 @@ struct Applying<'a> {
     acting: &'a Arc<Acting>,
     folders: TrashFolders<'a>,
     workers: Workers,
+    free: FreeSpace,
     run: Option<RunId>,
     applied: Applied,
 }
@@ -298,6 +313,11 @@ impl Applying<'_> {
             items.iter().flat_map(|(_, bytes)| bytes.clone()).collect();
         let intended: BTreeSet<ActionId> = bytes.keys().copied().collect();
         let trashes = trashes_of(items.iter().map(|(item, _)| item));
+        if self.acting.action == Action::Delete {
+            for trash in &trashes {
+                self.free.note(&trash.dir).map_err(ActError::Sync)?;
+            }
+        }
         let mut outcomes = self.workers.run(items.into_iter().map(|(item, _)| item))?;
         if self.run.is_some() {
             for trash in trashes {

@@ -43,12 +43,15 @@ impl WorkItem for GroupItem {
         let copies = self.group.with_role(Role::Act);
         match self.open_keeper() {
             Ok(keeper) => match Held::take(&keeper.file, self.acting.action) {
-                Ok(held) => copies
-                    .flat_map(|copy| {
-                        context.set_path(&copy.copy.path);
-                        self.act(copy, &keeper, &held)
-                    })
-                    .collect(),
+                Ok(held) => {
+                    self.acting.space.stays(&keeper.file);
+                    copies
+                        .flat_map(|copy| {
+                            context.set_path(&copy.copy.path);
+                            self.act(copy, &keeper, &held)
+                        })
+                        .collect()
+                }
                 Err(reason) => self.skip_all(&format!("the copy that stays: {reason}")),
             },
             Err(reason) => self.skip_all(&reason),
@@ -142,6 +145,7 @@ impl GroupItem {
         self.acting
             .prove(file, &keeper.file, &nobody_writes, &in_hand)?;
         if self.acting.is_rehearsal {
+            self.acting.space.goes(file);
             return Ok(names.iter().map(|name| rehearsed(name.id)).collect());
         }
         if self.acting.action == Action::Delete {
@@ -177,6 +181,7 @@ impl GroupItem {
         if self.acting.action == Action::Delete {
             moves.delete();
         }
+        self.acting.space.goes(file);
         Ok(moves.outcomes(meta.ctime_ns, note))
     }
 }

@@ -8,6 +8,7 @@ use super::PlanRequest;
 use super::check::Check;
 use super::import::{RefusedRow, groups_of};
 use super::lookup::Lookup;
+use super::measure::measure;
 use crate::access::Checker;
 use crate::catalog::{CatalogError, Exclusive, ReadOnly};
 use crate::model::{KeepOrder, PlanId, PlannedGroup, Role};
@@ -68,6 +69,9 @@ pub fn change_plan(
     }
     if changed.refused.is_empty() && !groups.is_empty() {
         changed.is_applied = !catalog.change_plan(plan, &groups)?;
+        if !changed.is_applied {
+            measure(catalog, plan)?;
+        }
     }
     Ok(changed)
 }

@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use super::PlanRequest;
 use super::check::{Check, Checked};
 use super::lookup::Lookup;
+use super::measure::measure;
 use crate::access::Checker;
 use crate::catalog::{CatalogError, Exclusive, GroupList, ReadOnly};
-use crate::model::{Digest, Group, KeepOrder, PlanId, PlanTotals, PlannedGroup};
+use crate::model::{Digest, Group, KeepOrder, PlanId, PlanTotals, PlannedGroup, Reclaimable};
 
 /// Groups that are looked up in one pass over the catalog.
 const PAGE: usize = 16 << 10;
@@ -21,6 +22,8 @@ pub struct PlanImported {
     pub id: Option<PlanId>,
     /// Its totals.
     pub totals: PlanTotals,
+    /// What carrying it out gives back.
+    pub reclaimable: Reclaimable,
     /// The rows that are refused.
     pub refused: Vec<RefusedRow>,
 }
@@ -85,7 +88,9 @@ pub fn import_plan<E: From<CatalogError>>(
         }
     }
     if imported.totals.groups > 0 {
-        imported.id = Some(writer.finish()?);
+        let id = writer.finish()?;
+        imported.id = Some(id);
+        imported.reclaimable = measure(catalog, id)?;
     }
     Ok(imported)
 }

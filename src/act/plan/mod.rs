@@ -7,6 +7,7 @@ mod choose;
 mod guards;
 mod import;
 mod lookup;
+mod measure;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,7 @@ pub use import::{PlanImported, RefusedRow, import_plan};
 
 use choose::{Candidate, Chosen, Limits, choose};
 use lookup::{Lookup, Scope};
+use measure::measure;
 
 use crate::access::Checker;
 use crate::act::progress::ActProgress;
@@ -25,7 +27,7 @@ use crate::catalog::{
 };
 use crate::model::{
     Action, Globs, Group, KeepOrder, KeepRule, PlanId, PlanOptions, PlanTotals, PlannedCopy,
-    PlannedGroup, Role,
+    PlannedGroup, Reclaimable, Role,
 };
 use crate::pool::Shutdown;
 
@@ -121,6 +123,8 @@ pub struct PlanMade {
     pub id: Option<PlanId>,
     /// Its totals.
     pub totals: PlanTotals,
+    /// What carrying it out gives back.
+    pub reclaimable: Reclaimable,
     /// Copies that stay for another reason than being kept: how many, and their
     /// bytes.
     pub spared: BTreeMap<Spared, (u64, u64)>,
@@ -172,7 +176,9 @@ pub fn make_plan(
         }
     }
     if made.totals.groups > 0 {
-        made.id = Some(writer.finish()?);
+        let id = writer.finish()?;
+        made.id = Some(id);
+        made.reclaimable = measure(catalog, id)?;
     }
     Ok(made)
 }

@@ -9,7 +9,7 @@ use crate::catalog::store::{
 };
 use crate::model::{
     Action, CopyEntry, Digest, PlanHeader, PlanId, PlanOptions, PlanTotals, PlannedCopy,
-    PlannedGroup, Role, ScanId, Timestamp,
+    PlannedGroup, Reclaimable, Role, ScanId, Timestamp,
 };
 
 /// A plan that is being written, all in one transaction: a plan is whole, or it
@@ -69,8 +69,22 @@ impl Exclusive {
                 insert_group(&transaction, plan, group.number, group)?;
             }
         }
+        let forget = "UPDATE plans SET at_least = NULL, at_most = NULL WHERE id = ?1";
+        sql::run(&transaction, forget, [plan])?;
         transaction.commit()?;
         Ok(true)
+    }
+
+    /// Stores what deleting the files of a plan gives back.
+    pub fn set_reclaimable(
+        &mut self,
+        plan: PlanId,
+        bytes: Reclaimable,
+    ) -> Result<(), CatalogError> {
+        let set = "UPDATE plans SET at_least = ?2, at_most = ?3 WHERE id = ?1";
+        let values = params![plan, signed(bytes.at_least), signed(bytes.at_most)];
+        sql::run(&self.connection, set, values)?;
+        Ok(())
     }
 }
 
@@ -187,13 +201,15 @@ static HEADERS: LazyLock<String> = LazyLock::new(|| {
                   WHERE plan = plans.id AND role = 'act'),
                 (SELECT count(*) FROM plan_files WHERE plan = plans.id AND role = 'act'),
                 (SELECT {} FROM plan_files
-                  WHERE plan = plans.id AND role = 'act' AND name_no = 1)
+                  WHERE plan = plans.id AND role = 'act' AND name_no = 1),
+                plans.at_least, plans.at_most
            FROM plans",
         terms::sum_of_sizes("allocated")
     )
 });
 
 fn header(row: &Row<'_>) -> rusqlite::Result<PlanHeader> {
+    let range = Option::zip(row.get(8)?, row.get(9)?);
     Ok(PlanHeader {
         id: row.get(0)?,
         action: rows::word(row, 1, Action::parse)?,
@@ -205,6 +221,8 @@ fn header(row: &Row<'_>) -> rusqlite::Result<PlanHeader> {
             files: unsigned(row.get(6)?),
             bytes: unsigned(row.get(7)?),
         },
+        reclaimable: range
+            .map(|(least, most)| Reclaimable::between(unsigned(least), unsigned(most))),
     })
 }
 

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use super::plan::measured_words;
 use super::undo::{is_in_trash, list_skipped, run_of};
 use crate::act::empty_trash;
 use crate::cli::args::EmptyTrashArgs;
@@ -51,6 +52,10 @@ pub(crate) fn run(context: &Context, args: &EmptyTrashArgs) -> anyhow::Result<Ex
     let mut out = output::stdout();
     let files = counted(emptied.files, "file", "files");
     writeln!(out, "{files} deleted, {}", human_size(emptied.bytes))?;
+    if emptied.files > 0 {
+        let words = measured_words(emptied.reclaimable, emptied.measured);
+        writeln!(out, "  {words}")?;
+    }
     list_skipped(&mut out, &emptied.skipped, "kept")?;
     if emptied.is_interrupted {
         let again = run.map_or_else(

@@ -129,6 +129,12 @@ impl Dir {
         system::sync_filesystem(self.as_fd())
     }
 
+    /// Free bytes of its filesystem, those reserved for root included.
+    pub fn free_bytes(&self) -> io::Result<u64> {
+        let filesystem = rustix::fs::fstatvfs(self.as_fd())?;
+        Ok(filesystem.f_bfree.saturating_mul(filesystem.f_frsize))
+    }
+
     /// Its owner and permissions.
     pub fn ownership(&self) -> io::Result<Ownership> {
         Ownership::of(self.as_fd())

@@ -10,6 +10,9 @@ use super::fstype::FsType;
 use super::partition;
 use crate::model;
 
+/// What stands between the uuid of a btrfs and the number of a subvolume.
+pub(crate) const SUBVOLUME: &str = "/subvol:";
+
 /// The identity of the filesystem that `fd` is on, by what is known of it. An
 /// image is itself only while it stays mounted: another one may have its uuid.
 pub(crate) fn identity(fd: BorrowedFd<'_>, dev: u64, fstype: FsType) -> String {
@@ -83,6 +86,7 @@ mod system {
     use rustix::ioctl::{self, Getter, Opcode, Updater, opcode};
     use std::os::unix::fs::MetadataExt;
 
+    use super::SUBVOLUME;
     use crate::platform::volumes::fstype::FsType;
 
     /// The magic number is 32 bits wide whatever the width of the field.
@@ -114,7 +118,7 @@ mod system {
             .or_else(|| btrfs_uuid(fd))
             .or_else(|| udev_uuid(dev))?;
         Some(match btrfs_subvolume(fd) {
-            Some(tree) => format!("{uuid}/subvol:{tree}"),
+            Some(tree) => format!("{uuid}{SUBVOLUME}{tree}"),
             None => uuid,
         })
     }

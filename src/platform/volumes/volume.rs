@@ -71,6 +71,16 @@ impl Volume {
         Ok(identity::fstype(file.as_fd())?.name)
     }
 
+    /// What stores its blocks: the same for all subvolumes of one btrfs, another for
+    /// each clone of a disk.
+    pub fn storage(&self) -> (Option<String>, String) {
+        let (uuid, _) = self
+            .identity
+            .split_once(identity::SUBVOLUME)
+            .unwrap_or((&self.identity, ""));
+        (self.disk.clone(), uuid.to_owned())
+    }
+
     /// Whether two different files, one on each volume, are known not to be two
     /// views of one.
     pub fn is_separate_from(&self, other: &Self) -> bool {

@@ -4,7 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    CopyEntry, Digest, PlanHeader, PlanOptions, PlanTotals, PlannedCopy, PlannedGroup, Role,
+    CopyEntry, Digest, PlanHeader, PlanOptions, PlanTotals, PlannedCopy, PlannedGroup, Reclaimable,
+    Role,
 };
 use crate::report::encode::{PathJson, SCHEMA, from_rfc3339, rfc3339, rfc3339_nanos};
 
@@ -24,6 +25,7 @@ pub(crate) struct HeaderLine {
     pub(crate) action: String,
     pub(crate) options: PlanOptions,
     pub(crate) totals: PlanTotals,
+    pub(crate) reclaimable: Option<Reclaimable>,
 }
 
 impl HeaderLine {
@@ -38,6 +40,7 @@ impl HeaderLine {
             action: plan.action.name().to_owned(),
             options: plan.options.clone(),
             totals: plan.totals,
+            reclaimable: plan.reclaimable,
         }
     }
 }

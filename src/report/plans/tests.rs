@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use proptest::prelude::*;
 
 use super::*;
+use crate::model::Reclaimable;
 use crate::model::{
     Action, CopyEntry, Digest, PlanHeader, PlanId, PlanOptions, PlanTotals, PlannedCopy,
     PlannedGroup, Role, ScanId, Timestamp,
@@ -13,6 +14,7 @@ use crate::testing::proptest_config;
 
 fn header() -> PlanHeader {
     PlanHeader {
+        reclaimable: Some(Reclaimable::between(1, 4_096)),
         id: PlanId(3),
         action: Action::Trash,
         options: PlanOptions::default(),
@@ -77,9 +79,9 @@ fn read(file: &[u8]) -> Result<(Vec<PlannedGroup>, bool), PlanFileError> {
 fn a_plan_file_is_a_header_a_line_a_group_and_a_seal() {
     let file = String::from_utf8(write(&[group(1, &[b"/a", b"/b", b"/c\xff"])])).unwrap();
     insta::assert_snapshot!(file, @r#"
-    {"schema":1,"document":"dupescan plan","catalog":"00ff","plan":3,"scan":9,"created":"2023-11-14T22:13:20Z","action":"trash","options":{"paths":[],"keep":[],"from":[],"match":[],"copies":0,"per_volume":0,"isolate":false,"skip_ties":false,"max_bytes":null,"protect":[],"include_guarded":false,"min_size":null,"max_size":null,"ext":[],"exclude":[],"across":false},"totals":{"groups":0,"files":0,"bytes":0}}
+    {"schema":1,"document":"dupescan plan","catalog":"00ff","plan":3,"scan":9,"created":"2023-11-14T22:13:20Z","action":"trash","options":{"paths":[],"keep":[],"from":[],"match":[],"copies":0,"per_volume":0,"isolate":false,"skip_ties":false,"max_bytes":null,"protect":[],"include_guarded":false,"min_size":null,"max_size":null,"ext":[],"exclude":[],"across":false},"totals":{"groups":0,"files":0,"bytes":0},"reclaimable":{"at_least":1,"at_most":4096}}
     {"group":1,"size":12,"digest":"0707070707070707070707070707070707070707070707070707070707070707","keep":[{"names":[{"path":"/a"}],"volume":"uuid:1","inode":18446744073709551615,"mtime":"2023-11-14T22:13:20.000000042Z","ctime":"1969-12-31T23:59:59.999999999Z"}],"act":[{"names":[{"path":"/b"},{"path":"/c�","path_b64":"L2P/"}],"volume":"uuid:1","inode":18446744073709551615,"mtime":"2023-11-14T22:13:20.000000042Z","ctime":"1969-12-31T23:59:59.999999999Z"}]}
-    {"groups":1,"files":2,"bytes":0,"blake3":"e971678ed891e6e33a8815e3211963321cf8d105c992da2523de145a370dfd87"}
+    {"groups":1,"files":2,"bytes":0,"blake3":"9c80caf3a4830655bd234fed051a137c91c1ad0d7065388337c6bbbd18f1eadf"}
     "#);
 }
 

@@ -37,6 +37,30 @@ fn emptying_deletes_what_still_has_an_equal_copy() {
 }
 
 #[test]
+fn what_becomes_free_is_predicted_and_measured() {
+    let env = pairs(2);
+    // Of two hard links, the last one that goes gives back the blocks of both.
+    env.hard_link("tree/a/1", "tree/a/link").settle_clock();
+    env.run("scan tree").ok();
+    env.run("plan --keep under:tree/b")
+        .ok()
+        .says("reclaimable by empty-trash: 8.0 KiB");
+    let shown = env.run("plans 1 --format json").ok().json();
+    assert_eq!(shown["totals"]["reclaimable"]["at_least"], 8192);
+    assert_eq!(shown["totals"]["reclaimable"]["at_most"], 8192);
+    env.run("apply 1 --dry-run")
+        .ok()
+        .says("reclaimable by empty-trash: 8.0 KiB");
+    env.run("apply 1 --yes")
+        .ok()
+        .says("reclaimable by empty-trash: 8.0 KiB");
+    env.run("empty-trash --yes")
+        .ok()
+        .says("3 files deleted")
+        .says("reclaimed: 8.0 KiB predicted");
+}
+
+#[test]
 fn only_what_is_old_enough_is_deleted() {
     let env = pairs(1);
     env.run("plan --keep under:tree/b").ok();

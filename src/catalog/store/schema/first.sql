@@ -212,7 +212,9 @@ CREATE TABLE plans (
     action     TEXT    NOT NULL CHECK (action IN ({plans.action})),
     options    TEXT    NOT NULL,
     scan       INTEGER NOT NULL,
-    created_at INTEGER NOT NULL
+    created_at INTEGER NOT NULL,
+    at_least   INTEGER CHECK (at_least >= 0),
+    at_most    INTEGER CHECK (at_most >= at_least)
 ) STRICT;
 
 CREATE TABLE plan_groups (

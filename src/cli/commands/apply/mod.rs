@@ -5,6 +5,7 @@ mod file;
 use std::io::Write;
 use std::sync::Arc;
 
+use super::plan::{measured_words, reclaimable};
 use super::plans::{plan_id, plan_of};
 use crate::act::{Applied, ApplyRequest, apply};
 use crate::cli::args::{ApplyArgs, PlanName};
@@ -88,6 +89,13 @@ fn summarise(context: &Context, request: &ApplyRequest, applied: &Applied) -> an
         (false, Action::Delete) => "deleted",
     };
     writeln!(out, "{files} {done}, {bytes}")?;
+    if applied.files > 0 {
+        let words = match applied.measured {
+            Some(measured) => measured_words(applied.reclaimable, measured),
+            None => reclaimable(request.plan.action, applied.reclaimable, false),
+        };
+        writeln!(out, "  {words}")?;
+    }
     if applied.done_before > 0 {
         let before = counted(applied.done_before, "file", "files");
         writeln!(out, "  {before} already done by an earlier run")?;

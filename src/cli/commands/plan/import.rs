@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufReader, Write};
 use std::path::Path;
 
-use super::words::{fate, next_steps};
+use super::words::{fate, next_steps, reclaimable};
 use crate::act::{PlanImported, PlanRequest, import_plan};
 use crate::answers::path_named;
 use crate::catalog::ReadOnly;
@@ -89,6 +89,10 @@ fn summarise(context: &Context, action: Action, imported: &PlanImported) -> anyh
             fate(action),
             human_size(imported.totals.bytes)
         )?,
+    }
+    if imported.id.is_some() {
+        let words = reclaimable(action, imported.reclaimable, false);
+        writeln!(out, "  {words}")?;
     }
     for row in imported.refused.iter().take(LISTED) {
         let line = row.group + FIRST_GROUP - 1;

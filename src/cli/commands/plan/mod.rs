@@ -4,8 +4,8 @@ mod import;
 mod words;
 
 pub(crate) use import::{open as open_file, refused as refused_file};
-pub(crate) use words::fate;
 use words::next_steps;
+pub(crate) use words::{fate, measured_words, reclaimable};
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -121,6 +121,11 @@ fn summarise(context: &Context, args: &PlanArgs, made: &PlanMade) -> anyhow::Res
             let groups = counted(made.totals.groups, "group", "groups");
             let bytes = human_size(made.totals.bytes);
             writeln!(out, "Plan {id}: {files} in {groups} {fate}, {bytes}")?;
+            writeln!(
+                out,
+                "  {}",
+                reclaimable(args.action, made.reclaimable, false)
+            )?;
             if args.rules().is_empty() && args.matching.is_empty() {
                 writeln!(
                     out,

@@ -3,7 +3,8 @@
 use std::io::Write;
 
 use crate::cli::session::Context;
-use crate::model::{Action, PlanId};
+use crate::model::{Action, PlanId, Reclaimable};
+use crate::report::text::{human_size, range};
 
 /// What can be done with a plan.
 pub(crate) fn next_steps(
@@ -19,6 +20,28 @@ pub(crate) fn next_steps(
         writeln!(out, "{what} {}", context.command(&command))?;
     }
     Ok(())
+}
+
+/// What carrying out a plan gives back to the disks.
+pub(crate) fn reclaimable(action: Action, bytes: Reclaimable, is_exact: bool) -> String {
+    let how = match action {
+        Action::Trash => "reclaimable by empty-trash",
+        Action::Delete => "reclaimable",
+    };
+    let why = match bytes.at_least == bytes.at_most {
+        true => "",
+        false => " (compressed or shared blocks)",
+    };
+    format!("{how}: {}{why}", range(bytes, is_exact))
+}
+
+/// What deleting files has given back to the disks.
+pub(crate) fn measured_words(predicted: Reclaimable, measured: u64) -> String {
+    format!(
+        "reclaimed: {} predicted, {} more free space measured",
+        range(predicted, false),
+        human_size(measured)
+    )
 }
 
 /// What happens to the copies that a plan removes.

@@ -6,20 +6,22 @@ use serde::Serialize;
 
 use crate::catalog::{CatalogError, ReadOnly};
 use crate::cli::args::PlansArgs;
-use crate::cli::commands::plan::fate;
+use crate::cli::commands::plan::{fate, reclaimable};
 use crate::cli::session::{Context, Output, header};
 use crate::cli::terminal::{Exit, exit};
-use crate::model::{Filters, PlanHeader, PlanId, PlanTotals, PlannedGroup};
+use crate::model::{Filters, PlanHeader, PlanId, PlanTotals, PlannedGroup, Reclaimable};
 use crate::report::text::{counted, size};
 use crate::report::{Cell, Column, Format, Layout, PlanWriter, Style};
 
-const PLANS: [Column; 6] = [
+const PLANS: [Column; 8] = [
     Column::new("plan", "PLAN", 6),
     Column::new("action", "ACTION", 6),
     Column::new("created", "CREATED", 16),
     Column::new("groups", "GROUPS", 9),
     Column::new("files", "FILES", 9),
     Column::new("bytes", "SIZE", 10),
+    Column::hidden("at_least"),
+    Column::hidden("at_most"),
 ];
 
 const FILES: [Column; 6] = [
@@ -39,6 +41,14 @@ struct Totals {
     plans: u64,
 }
 
+/// The sums of one plan.
+#[derive(Debug, Serialize)]
+struct PlanSums {
+    #[serde(flatten)]
+    totals: PlanTotals,
+    reclaimable: Option<Reclaimable>,
+}
+
 pub(super) fn list(context: &Context, args: &PlansArgs) -> anyhow::Result<Exit> {
     let catalog = context.catalog()?;
     let header = header(&catalog, Filters::default())?;
@@ -51,6 +61,10 @@ pub(super) fn list(context: &Context, args: &PlansArgs) -> anyhow::Result<Exit> 
                 files,
                 bytes,
             } = plan.totals;
+            let figure = |of: fn(Reclaimable) -> u64| {
+                plan.reclaimable
+                    .map_or(Cell::Nothing, |range| Cell::Size(of(range)))
+            };
             answer.row(&[
                 Cell::text(plan.id.to_string()),
                 Cell::text(plan.action.name()),
@@ -58,6 +72,8 @@ pub(super) fn list(context: &Context, args: &PlansArgs) -> anyhow::Result<Exit> 
                 Cell::Count(groups),
                 Cell::Count(files),
                 Cell::Size(bytes),
+                figure(|range| range.at_least),
+                figure(|range| range.at_most),
             ])?;
         }
         let totals = Totals {
@@ -114,8 +130,14 @@ fn show_files(output: &Output<'_>, catalog: &ReadOnly, plan: &PlanHeader) -> any
         let files = counted(plan.totals.files, "file", "files");
         let bytes = size(plan.totals.bytes, output.is_exact());
         let fate = fate(plan.action);
-        let sentence = format!("{files} {fate}, {bytes}");
-        let left = answer.end(&plan.totals, &[sentence])?;
+        let mut sentences = vec![format!("{files} {fate}, {bytes}")];
+        let given_back = |bytes| reclaimable(plan.action, bytes, output.is_exact());
+        sentences.extend(plan.reclaimable.map(given_back));
+        let totals = PlanSums {
+            totals: plan.totals,
+            reclaimable: plan.reclaimable,
+        };
+        let left = answer.end(&totals, &sentences)?;
         Ok((left, Exit::Done))
     })
 }
