@@ -50,6 +50,16 @@ impl ReadOnly {
         }
     }
 
+    /// Reads several things as they are at one moment: faster than one by one.
+    pub(crate) fn at_one_moment<T, E: From<CatalogError>>(
+        &self,
+        read: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
+        let moment = self.connection.unchecked_transaction();
+        let _moment = moment.map_err(CatalogError::from)?;
+        read()
+    }
+
     fn try_open(path: &Path, schema: &Schema) -> Result<Self, CatalogError> {
         check_sqlite()?;
         let connection = match open_read_only(path, "mode=ro") {
