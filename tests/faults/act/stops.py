@@ -60,6 +60,31 @@ def kill(context):
             items = [(action, path, content, at) for (action, at, path, _), content in zip(made, contents)]
             ends += in_processes(kill_once, items)
     yield from stopped(context, "act-kill", "killed", zip(work, ends), calls, requirement)
+    yield kill_batches(context, rng, requirement)
+
+
+def kill_batches(context, rng, requirement):
+    """More files than one batch: the next one is written down while workers act
+    on the one before."""
+    count = 700
+    ends = []
+    for action in pairs.ACTIONS[:2]:
+        with context.workspace("act-kill") as folder:
+            runs = context.many(60, 2)
+            contents = [pairs.make(folder / str(number) / "tree", rng, count, 100) for number in range(runs)]
+            time.sleep(3.1)
+            # Each file takes at least 50 calls, most of them by the workers.
+            moments = [rng.randrange(3_000, 50 * count) for _ in range(runs)]
+            ends += in_processes(kill_once, [(action, folder / str(number), contents[number], at) for number, at in enumerate(moments)])
+    wrong = [why for _, why in ends if why]
+    for why in wrong[:5]:
+        context.note(why)
+    return Figure.of(
+        f"act-kill: {count} files in three batches",
+        f"{len(ends)} runs of trash and delete, {sum(was_killed for was_killed, _ in ends)} killed: {len(wrong)} wrong",
+        requirement,
+        not wrong and any(was_killed for was_killed, _ in ends),
+    )
 
 
 def moments(context, rng, calls, quick):
