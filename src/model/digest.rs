@@ -68,6 +68,16 @@ impl Digest {
         })
     }
 
+    /// Its first digits: enough to distinguish groups and to find one again in the
+    /// catalog.
+    pub fn short(&self) -> String {
+        let digits = match self.is_sparse() {
+            true => Self::SPARSE.len() + 12,
+            false => 12,
+        };
+        self.to_hex().chars().take(digits).collect()
+    }
+
     /// Lower-case hexadecimal, as `sha256sum` prints it; a sparse digest has
     /// [`Self::SPARSE`] in front.
     pub fn to_hex(&self) -> String {

@@ -20,6 +20,7 @@ pub use filters::closing_lines;
 pub use folders::{FolderReport, write_folders};
 pub use format::Format;
 pub use groups::Render;
+pub use html::PlanPage;
 pub use plans::{
     EditedLine, PlanFileError, PlanReader, PlanSource, PlanWriter, edited_lines,
     write_group_to_edit,

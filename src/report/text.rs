@@ -10,7 +10,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use super::encode::instant;
 use super::style::Header;
 use crate::model::{
-    Algorithm, Digest, Group, NotCompared, Reclaimable, SizeLimits, Timestamp, Totals,
+    Algorithm, Group, NotCompared, Reclaimable, SizeLimits, Timestamp, Totals,
 };
 
 const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
@@ -129,16 +129,6 @@ pub(crate) fn comparison_word(group: &Group) -> &'static str {
         true => BYTE_FOR_BYTE,
         false => group.algorithm.name_of(&group.digest),
     }
-}
-
-/// The first digits of a digest: enough to distinguish groups and to find one
-/// again in the catalog.
-pub(crate) fn short_digest(group: &Group) -> String {
-    let digits = match group.digest.is_sparse() {
-        true => Digest::SPARSE.len() + 12,
-        false => 12,
-    };
-    group.digest.to_hex().chars().take(digits).collect()
 }
 
 const BYTE_FOR_BYTE: &str = "byte-for-byte";

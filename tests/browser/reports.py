@@ -43,6 +43,7 @@ class Reports:
     nothing: Path
     unfinished: Path
     large: Path
+    plan: Path
 
 
 def make(program, folder, large):
@@ -67,6 +68,9 @@ def make(program, folder, large):
     unfinished = folder / "unfinished.html"
     text = page.read_text().replace('"unfinished":0', '"unfinished":2').replace('"unchecked":0', '"unchecked":1234')
     unfinished.write_text(text)
+    run(program, "--db", photos, "plan", "--keep", f"under:{folder / 'photos' / 'backup'}")
+    plan = folder / "plan.html"
+    run(program, "--db", photos, "plans", "1", "--format", "html", "--output", plan)
     return Reports(
         photos=page,
         groups=groups,
@@ -78,6 +82,7 @@ def make(program, folder, large):
         nothing=report("nothing", lone, "--empty"),
         unfinished=unfinished,
         large=large.resolve(),
+        plan=plan,
     )
 
 

@@ -351,6 +351,29 @@ def sideways(browser, name):
     assert wide <= 0, f"{name} is {wide} px too wide"
 
 
+def planned(browser, made, shots):
+    """The page of a plan says what stays and what goes."""
+    browser.window(1400, 1000)
+    browser.open(made.plan)
+    text = browser.js("return document.querySelector('header').textContent")
+    assert "to be moved to the trash" in text and "Plan 1." in text, text
+    go = sum(len(group.paths) - 1 for group in made.groups)
+    values = browser.js("return [...document.querySelectorAll('.figures dd')].map((value) => value.textContent)")
+    assert values == ["60", str(go)], values
+    search(browser, "img_0059")
+    browser.press("ArrowDown", "Enter")
+    about = browser.wait(
+        "const found = [...document.querySelectorAll('.row.detail .about')].map((each) => each.textContent.split(' ')[0]);"
+        "return found.length && found"
+    )
+    assert sorted(about) == ["keep"] + ["remove"] * (len(about) - 1), about
+    kept = browser.js(
+        "return [...document.querySelectorAll('.row.detail')].find((row) => row.querySelector('.keep')).querySelector('.where').title"
+    )
+    assert "/backup/" in kept, kept
+    browser.screenshot(shots / "plan.png")
+
+
 STEPS = {
     "figures": figures,
     "search": searching,
@@ -361,5 +384,6 @@ STEPS = {
     "hostile": hostile,
     "policy": policy,
     "large": large,
+    "plan": planned,
     "looks": looks,
 }

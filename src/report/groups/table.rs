@@ -50,7 +50,7 @@ impl<W: Write> Table<W> {
             (STRONG, format!("{:<22}", format!("{copies} of {size}"))),
             (GAIN, format!("{gain:<22}")),
             (Paint::new(), format!("{:<13}", text::comparison(group))),
-            (FAINT, text::short_digest(group)),
+            (FAINT, group.digest.short()),
         ];
         let line = self.joined(&fields);
         writeln!(self.out, "{line}")

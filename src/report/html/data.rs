@@ -1,7 +1,7 @@
 //! Groups as the page's script reads them: compact JSON, one group a line,
 //! in which nothing can end the script element around it.
 //!
-//! A group is `[size, reclaimable, comparison, digest, copies, folders, links, roots,
+//! A group is `[size, reclaimable, about, digest, copies, folders, links, roots,
 //! symlinks, kept]`; empty lists at its end are omitted. `copies` is flat: folder, name,
 //! modification time in seconds, and so on. `links` is flat too: which copy of
 //! the group, folder, name. `folders` lists the folders that were not named
@@ -20,9 +20,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::model::{Group, escape, is_hazardous};
+use crate::model::{CopyEntry, Group, escape, is_hazardous};
 use crate::report::encode::write_escaping;
-use crate::report::text::{comparison, short_digest};
+use crate::report::text::comparison;
 
 /// Folders that are remembered. Beyond that all are forgotten and named again
 /// as they turn up, so that memory does not grow with the report.
@@ -47,6 +47,38 @@ enum Item {
     Text(String),
 }
 
+/// What the page says about a plan.
+#[derive(Serialize)]
+pub(crate) struct PlanData {
+    pub(crate) number: i64,
+    pub(crate) action: &'static str,
+    pub(crate) files: u64,
+}
+
+/// What is said of a group as a whole.
+pub(crate) struct Facts {
+    pub(crate) size: u64,
+    pub(crate) reclaimable: u64,
+    /// How its copies were compared, or which group of a plan it is.
+    pub(crate) about: String,
+    pub(crate) digest: String,
+    /// Which of the copies are kept, where that is known.
+    pub(crate) kept: Vec<usize>,
+}
+
+impl Facts {
+    /// Those of a group of duplicates.
+    pub(crate) fn of(group: &Group) -> Self {
+        Self {
+            size: group.size,
+            reclaimable: group.reclaimable(),
+            about: comparison(group),
+            digest: group.digest.short(),
+            kept: Vec::from_iter(group.kept),
+        }
+    }
+}
+
 /// Packs groups, and remembers which folders the reader knows.
 #[derive(Default)]
 pub(crate) struct Packer {
@@ -56,10 +88,15 @@ pub(crate) struct Packer {
 
 impl Packer {
     /// Writes one group without a newline.
-    pub(crate) fn write<W: Write>(&mut self, out: &mut W, group: &Group) -> io::Result<()> {
+    pub(crate) fn write<'c, W: Write>(
+        &mut self,
+        out: &mut W,
+        facts: &Facts,
+        group: impl Iterator<Item = &'c CopyEntry>,
+    ) -> io::Result<()> {
         let (mut copies, mut links) = (Vec::new(), Vec::new());
         let (mut roots, mut symlinks) = (Vec::new(), Vec::new());
-        for (index, copy) in (0_u64..).zip(&group.copies) {
+        for (index, copy) in (0_u64..).zip(group) {
             if !self.roots.contains(&copy.root) {
                 self.roots.insert(copy.root.clone());
                 roots.push(Item::Number(
@@ -78,17 +115,21 @@ impl Packer {
                 links.extend(self.place(link));
             }
         }
-        let digest = short_digest(group);
-        let comparison = comparison(group);
-        let (size, reclaimable) = (group.size, group.reclaimable());
-        write!(out, "[{size},{reclaimable},\"{comparison}\",\"{digest}\"")?;
+        let Facts {
+            size,
+            reclaimable,
+            about,
+            digest,
+            kept,
+        } = facts;
+        write!(out, "[{size},{reclaimable},\"{about}\",\"{digest}\"")?;
         let lists = [
             copies,
             std::mem::take(&mut self.folders.fresh),
             links,
             roots,
             symlinks,
-            Vec::from_iter(group.kept.map(|kept| Item::Number(kept as u64))),
+            kept.iter().map(|kept| Item::Number(*kept as u64)).collect(),
         ];
         let used = lists.iter().rposition(|list| !list.is_empty());
         for list in lists.iter().take(used.map_or(1, |last| last + 1)) {

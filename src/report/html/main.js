@@ -82,7 +82,20 @@ function drawHeader(header, totals, report) {
     figures.splice(2, 0, ["Folders", grouped(folders), "folders with duplicate files"]);
   }
   byId("figures").replaceChildren(...figures.map(figure));
+  if (header.plan) drawPlan(header.plan, totals, size);
   drawNotices(header, totals, report);
+}
+
+/** What a plan does is said instead of what could be reclaimed. */
+function drawPlan({ number, action, files }, totals, size) {
+  const fate = action === "trash" ? "moved to the trash" : "deleted";
+  byId("headline").replaceChildren(...(totals.groups === 0 ? ["Nothing would be removed"] : [size, ` to be ${fate}`]));
+  byId("lead").textContent = `Plan ${number}. Every file is compared with a copy that stays before it goes.`;
+  document.title = `Plan ${number}: ${humanSize(totals.reclaimable)} to be ${fate}`;
+  byId("figures").replaceChildren(...[
+    ["Groups", grouped(totals.groups), "sets of files with the same content"],
+    ["Files that go", grouped(files), "names that the plan removes, hard links included"],
+  ].map(figure));
 }
 
 function figure([label, value, explanation]) {
@@ -292,6 +305,7 @@ addEventListener("DOMContentLoaded", async () => {
   const header = readJson("header-data");
   const totals = readJson("totals-data");
   const report = await readReport();
+  report.isPlan = Boolean(header.plan);
   drawHeader(header, totals, report);
   if (report.groups > 0) {
     byId("report").hidden = false;

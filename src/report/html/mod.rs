@@ -8,6 +8,7 @@
 //! style by their hashes, and nothing else.
 
 mod data;
+mod plan;
 #[cfg(test)]
 mod tests;
 
@@ -20,13 +21,14 @@ use jiff::tz::TimeZone;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::model::{Group, Totals};
+use crate::model::{CopyEntry, Group, Totals};
 use crate::report::encode::rfc3339;
 use crate::report::filters::{filters_line, keep_line};
 use crate::report::groups::Render;
 use crate::report::style::Header;
 use crate::report::text::as_of_in;
-use data::{Packer, write_data};
+use data::{Facts, Packer, PlanData, write_data};
+pub use plan::PlanPage;
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("style.css");
@@ -112,10 +114,13 @@ struct HeaderData {
     filters: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     keep: Option<String>,
+    /// Where the page shows a plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plan: Option<PlanData>,
 }
 
-impl<W: Write> Render for Html<W> {
-    fn begin(&mut self, header: &Header) -> io::Result<()> {
+impl<W: Write> Html<W> {
+    fn begin_with(&mut self, header: &Header, plan: Option<PlanData>) -> io::Result<()> {
         self.out.write_all(FRONT.as_bytes())?;
         let data = HeaderData {
             generated_at: rfc3339(header.generated_at),
@@ -124,11 +129,17 @@ impl<W: Write> Render for Html<W> {
             unfinished: header.unfinished,
             filters: filters_line(&header.filters, false),
             keep: keep_line(&header.keep),
+            plan,
         };
         self.element("header-data", &data)
     }
 
-    fn group(&mut self, group: &Group) -> io::Result<()> {
+    /// Writes a group into the present block.
+    fn packed<'c>(
+        &mut self,
+        facts: &Facts,
+        copies: impl Iterator<Item = &'c CopyEntry>,
+    ) -> io::Result<()> {
         if self.in_block == BLOCK {
             self.close_block()?;
         }
@@ -138,13 +149,27 @@ impl<W: Write> Render for Html<W> {
         };
         self.in_block += 1;
         self.out.write_all(before)?;
-        self.packer.write(&mut self.out, group)
+        self.packer.write(&mut self.out, facts, copies)
     }
 
-    fn end(&mut self, totals: &Totals) -> io::Result<()> {
+    fn end_with(&mut self, totals: &Totals) -> io::Result<()> {
         self.close_block()?;
         self.element("totals-data", totals)?;
         self.out.write_all(b"</body>\n</html>\n")?;
         self.out.flush()
+    }
+}
+
+impl<W: Write> Render for Html<W> {
+    fn begin(&mut self, header: &Header) -> io::Result<()> {
+        self.begin_with(header, None)
+    }
+
+    fn group(&mut self, group: &Group) -> io::Result<()> {
+        self.packed(&Facts::of(group), group.copies.iter())
+    }
+
+    fn end(&mut self, totals: &Totals) -> io::Result<()> {
+        self.end_with(totals)
     }
 }

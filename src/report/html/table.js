@@ -183,6 +183,7 @@ class Table {
     const note = this.note(copy, link);
     const about = cell("about", note);
     if (link < 0 && report.kept.has(copy)) about.prepend(element("strong", "keep", "keep"), " · ");
+    else if (link < 0 && report.isPlan) about.prepend("remove · ");
     const button = element("button", "copy", "Copy path");
     button.type = "button";
     button.tabIndex = -1;

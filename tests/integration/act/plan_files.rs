@@ -361,3 +361,37 @@ fn an_altered_file_is_not_applied() {
     refused(&text, "the catalog has no plan 1 any more");
     assert_eq!(contents(&env, "tree"), before);
 }
+
+#[test]
+fn a_plan_is_a_page_for_the_browser_or_a_table_of_any_kind() {
+    let env = pairs(2);
+    env.copy("tree/a/1", odd(b"tree/a/</script><script>alert(1)<\xff"))
+        .settle_clock();
+    env.run("scan tree").ok();
+    env.run("plan --keep under:tree/b").ok();
+    let page = env.run("plans 1 --format html").ok().out();
+    assert!(
+        page.contains(r#""plan":{"number":1,"action":"trash","files":3}"#),
+        "{page}"
+    );
+    assert!(page.contains("\"group 1\"") && page.contains("\"group 2\""));
+    assert!(!page.contains("<script>alert") && !page.contains("</script><script>a"));
+    let few = env.run("plans 1 --format html --limit 1").ok().out();
+    assert!(few.contains("\"group 1\"") && !few.contains("\"group 2\""));
+    let csv = env.run("plans 1 --format csv").ok().out();
+    assert!(
+        csv.starts_with("group,role,size,mtime,path,path_b64,digest"),
+        "{csv}"
+    );
+    assert_eq!(csv.lines().count(), 6, "{csv}");
+    env.run("plans 1")
+        .ok()
+        .says("GROUP")
+        .says("keep")
+        .says("3 files to be moved");
+    let list = env.run("plans --format jsonl").ok().out();
+    let list: Value = serde_json::from_str(&list).unwrap();
+    assert_eq!((&list["plan"], &list["files"]), (&"1".into(), &3.into()));
+    let error = env.run("plans --format html").refused(2);
+    assert!(error.contains("plans PLAN --format html"), "{error}");
+}

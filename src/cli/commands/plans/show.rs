@@ -11,7 +11,7 @@ use crate::cli::session::{Context, Output, header};
 use crate::cli::terminal::{Exit, exit};
 use crate::model::{Filters, PlanHeader, PlanId, PlanTotals, PlannedGroup, Reclaimable};
 use crate::report::text::{counted, size};
-use crate::report::{Cell, Column, Format, Layout, PlanWriter, Style};
+use crate::report::{Cell, Column, Format, Layout, PlanPage, PlanWriter, Style};
 
 const PLANS: [Column; 8] = [
     Column::new("plan", "PLAN", 6),
@@ -50,6 +50,10 @@ struct PlanSums {
 }
 
 pub(super) fn list(context: &Context, args: &PlansArgs) -> anyhow::Result<Exit> {
+    if args.format.format() == Format::Html {
+        let show = context.command("plans PLAN --format html");
+        return Err(exit::usage(format_args!("a page shows one plan: `{show}`")));
+    }
     let catalog = context.catalog()?;
     let header = header(&catalog, Filters::default())?;
     let plans = catalog.plans()?;
@@ -90,6 +94,7 @@ pub(super) fn show(context: &Context, args: &PlansArgs, plan: &PlanHeader) -> an
     let catalog = context.catalog()?;
     match args.format.format() {
         Format::Jsonl => write_file(&output(context, args), &catalog, plan),
+        Format::Html => write_page(&output(context, args), &catalog, plan),
         _ => show_files(&output(context, args), &catalog, plan),
     }
 }
@@ -150,6 +155,24 @@ fn write_file(output: &Output<'_>, catalog: &ReadOnly, plan: &PlanHeader) -> any
         ));
     }
     output.write(|_, out| write_plan(catalog, plan, out))?;
+    Ok(Exit::Done)
+}
+
+/// Writes a page for the browser.
+fn write_page(output: &Output<'_>, catalog: &ReadOnly, plan: &PlanHeader) -> anyhow::Result<Exit> {
+    let header = header(catalog, Filters::default())?;
+    let mut left = output.layout.limit.unwrap_or(u64::MAX);
+    output.write(|_, out| {
+        let mut page = PlanPage::begin(&header, plan, out)?;
+        let mut groups = Groups::of(catalog, plan.id);
+        while left > 0
+            && let Some(group) = groups.next()?
+        {
+            left -= 1;
+            page.group(&group)?;
+        }
+        Ok(page.end(plan)?)
+    })?;
     Ok(Exit::Done)
 }
 
