@@ -9,9 +9,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::encode::instant;
 use super::style::Header;
-use crate::model::{
-    Algorithm, Group, NotCompared, Reclaimable, SizeLimits, Timestamp, Totals,
-};
+use crate::model::{Algorithm, Group, NotCompared, Reclaimable, SizeLimits, Timestamp, Totals};
 
 const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 

@@ -39,6 +39,16 @@ pub struct RefusedRow {
     pub reason: String,
 }
 
+impl RefusedRow {
+    /// Rows that are refused for the same reason with others of their group, said
+    /// once: the first of them, and how many follow it.
+    pub fn together(rows: &[Self]) -> impl Iterator<Item = (&Self, usize)> {
+        let is_same = |a: &Self, b: &Self| (a.group, &a.reason) == (b.group, &b.reason);
+        rows.chunk_by(is_same)
+            .map(|same| (&same[0], same.len() - 1))
+    }
+}
+
 /// Checks groups, and stores those rows of them that hold as a new plan. If `next`
 /// fails, nothing is stored.
 pub fn import_plan<E: From<CatalogError>>(

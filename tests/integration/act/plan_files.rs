@@ -296,7 +296,7 @@ fn what_is_no_plan_of_this_catalog_is_refused_whole() {
     refused("", "ends before");
     refused("{}\n", "not a plan file");
     let error = env.run("plan --import nowhere").refused(2);
-    assert!(error.contains("nowhere: No such file"), "{error}");
+    assert!(error.contains("there is no plan file nowhere"), "{error}");
     env.run("plan --import plan.jsonl --keep oldest")
         .code(2)
         .complains("--import cannot be used with --keep");
@@ -388,6 +388,7 @@ fn a_plan_is_a_page_for_the_browser_or_a_table_of_any_kind() {
         .ok()
         .says("GROUP")
         .says("keep")
+        .says("remove")
         .says("3 files to be moved");
     let list = env.run("plans --format jsonl").ok().out();
     let list: Value = serde_json::from_str(&list).unwrap();

@@ -2,17 +2,17 @@
 //! plan once each of its rows was checked.
 
 use std::fs::File;
-use std::io::{BufReader, Write};
+use std::io::{self, BufReader, Write};
 use std::path::Path;
 
-use super::words::{fate, next_steps, reclaimable};
-use crate::act::{PlanImported, PlanRequest, import_plan};
+use super::words::{fate, next_steps, reclaimable, refused_row};
+use crate::act::{PlanImported, PlanRequest, RefusedRow, import_plan};
 use crate::answers::path_named;
 use crate::catalog::ReadOnly;
 use crate::cli::args::{PlanArgs, excluded};
 use crate::cli::session::Context;
 use crate::cli::terminal::{Exit, exit, output};
-use crate::model::{Action, escape};
+use crate::model::Action;
 use crate::report::text::{counted, human_size};
 use crate::report::{PlanFileError, PlanReader, PlanSource};
 
@@ -52,6 +52,10 @@ pub(crate) fn open(catalog: &ReadOnly, file: &Path) -> anyhow::Result<PlanReader
 
 /// A plan file that cannot be used.
 pub(crate) fn refused(file: &Path, error: &PlanFileError) -> anyhow::Error {
+    if matches!(error, PlanFileError::Io(error) if error.kind() == io::ErrorKind::NotFound) {
+        let file = file.display();
+        return exit::usage(format_args!("there is no plan file {file}"));
+    }
     exit::usage(format_args!("{}: {error}", file.display()))
 }
 
@@ -94,14 +98,22 @@ fn summarise(context: &Context, action: Action, imported: &PlanImported) -> anyh
         let words = reclaimable(action, imported.reclaimable, false);
         writeln!(out, "  {words}")?;
     }
-    for row in imported.refused.iter().take(LISTED) {
+    let mut rows = RefusedRow::together(&imported.refused);
+    for (row, others) in rows.by_ref().take(LISTED) {
         let line = row.group + FIRST_GROUP - 1;
-        let path = escape(&row.path);
-        writeln!(out, "  refused: line {line}: {path}: {}", row.reason)?;
+        writeln!(
+            out,
+            "  refused: line {line}: {}",
+            refused_row((row, others))
+        )?;
     }
-    if imported.refused.len() > LISTED {
-        let more = (imported.refused.len() - LISTED) as u64;
-        writeln!(out, "  refused: {} more", counted(more, "copy", "copies"))?;
+    let more: usize = rows.map(|(_, others)| 1 + others).sum();
+    if more > 0 {
+        writeln!(
+            out,
+            "  refused: {} more",
+            counted(more as u64, "copy", "copies")
+        )?;
     }
     if let Some(id) = imported.id {
         next_steps(&mut out, context, id)?;

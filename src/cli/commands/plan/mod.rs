@@ -5,7 +5,7 @@ mod words;
 
 pub(crate) use import::{open as open_file, refused as refused_file};
 use words::next_steps;
-pub(crate) use words::{fate, measured_words, reclaimable};
+pub(crate) use words::{fate, measured_words, reclaimable, refused_row};
 
 use std::borrow::Cow;
 use std::io::Write;

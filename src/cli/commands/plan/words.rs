@@ -2,9 +2,10 @@
 
 use std::io::Write;
 
+use crate::act::RefusedRow;
 use crate::cli::session::Context;
-use crate::model::{Action, PlanId, Reclaimable};
-use crate::report::text::{human_size, range};
+use crate::model::{Action, PlanId, Reclaimable, escape};
+use crate::report::text::{counted, human_size, range};
 
 /// What can be done with a plan.
 pub(crate) fn next_steps(
@@ -13,9 +14,10 @@ pub(crate) fn next_steps(
     id: PlanId,
 ) -> anyhow::Result<()> {
     for (what, command) in [
-        ("\nShow it: ", format!("plans {id}")),
-        ("Try it:  ", format!("apply {id} --dry-run")),
-        ("Apply it:", format!("apply {id}")),
+        ("\nShow it:  ", format!("plans {id}")),
+        ("Change it:", format!("plans {id} --edit")),
+        ("Try it:   ", format!("apply {id} --dry-run")),
+        ("Apply it: ", format!("apply {id}")),
     ] {
         writeln!(out, "{what} {}", context.command(&command))?;
     }
@@ -50,4 +52,16 @@ pub(crate) fn fate(action: Action) -> &'static str {
         Action::Trash => "to be moved to the trash",
         Action::Delete => "to be deleted",
     }
+}
+
+/// A copy that is refused, with others of its group for the same reason.
+pub(crate) fn refused_row((row, others): (&RefusedRow, usize)) -> String {
+    let others = match others {
+        0 => String::new(),
+        _ => format!(
+            " and {}",
+            counted(others as u64, "other copy", "other copies")
+        ),
+    };
+    format!("{}{others}: {}", escape(&row.path), row.reason)
 }

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 
 use super::named::plan_of;
 use super::show::Groups;
-use crate::act::{GroupChange, PlanChanged, PlanRequest, change_plan};
+use crate::act::{GroupChange, PlanChanged, PlanRequest, RefusedRow, change_plan};
 use crate::answers::path_named;
 use crate::catalog::{Exclusive, ReadOnly};
 use crate::cli::args::excluded;
-use crate::cli::commands::plan::fate;
+use crate::cli::commands::plan::{fate, refused_row};
 use crate::cli::session::Context;
 use crate::cli::terminal::{Exit, exit, output};
 use crate::model::{CopyEntry, Globs, PlanHeader, PlanTotals, Role, escape};
@@ -188,11 +188,12 @@ pub(super) fn refuse_applied(context: &Context, plan: &PlanHeader) -> anyhow::Er
 }
 
 fn refusal(plan: &PlanHeader, changed: &PlanChanged) -> String {
-    let named = changed.refused.iter().take(NAMED);
-    let named = named.map(|row| format!("{}: {}", escape(&row.path), row.reason));
-    let mut reasons: Vec<String> = named.collect();
-    if changed.refused.len() > NAMED {
-        reasons.push(format!("{} more", changed.refused.len() - NAMED));
+    let mut rows = RefusedRow::together(&changed.refused);
+    let named = rows.by_ref().take(NAMED);
+    let mut reasons: Vec<String> = named.map(refused_row).collect();
+    let more: usize = rows.map(|(_, others)| 1 + others).sum();
+    if more > 0 {
+        reasons.push(format!("{} more", counted(more as u64, "copy", "copies")));
     }
     format!("plan {} was not changed: {}", plan.id, reasons.join("; "))
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 
-use super::change::{Changes, change, refuse_applied};
+use super::change::{Changes, change};
 use super::show::Groups;
 use crate::act::GroupChange;
 use crate::catalog::ReadOnly;
@@ -20,9 +20,6 @@ use crate::report::{EditedLine, edited_lines, write_group_to_edit};
 
 pub(super) fn edit(context: &Context, plan: &PlanHeader) -> anyhow::Result<Exit> {
     let catalog = context.catalog()?;
-    if catalog.runs()?.iter().any(|run| run.plan == plan.id) {
-        return Err(refuse_applied(context, plan));
-    }
     let before = text_of(&catalog, plan)?;
     drop(catalog);
     let draft = Draft::new(plan, &before)?;
@@ -150,9 +147,9 @@ fn introduction(plan: &PlanHeader) -> String {
 #   keep PATH     it stays
 #   remove PATH   it {fate}
 #
-# Change the word, or delete the line to leave the file alone.
-# A group needs at least one file to keep. The order of the lines does not matter.
-# If you save nothing, or delete all lines, the plan stays as it is.
+# Change the word, or delete the line to leave the file alone. A group needs a
+# file to keep. The order of the lines does not matter. If you save nothing, or
+# delete all lines, the plan stays as it is.
 ",
         plan.id
     )

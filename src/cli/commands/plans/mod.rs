@@ -19,8 +19,19 @@ pub(crate) fn run(context: &Context, args: &PlansArgs) -> anyhow::Result<Exit> {
     };
     let plan = plan_of(context, plan_id(number))?;
     if args.delete {
-        delete(context, plan.id)
-    } else if args.edit {
+        return delete(context, plan.id);
+    }
+    let is_change = args.edit || !args.drop.is_empty() || !args.keep_instead.is_empty();
+    if is_change
+        && context
+            .catalog()?
+            .runs()?
+            .iter()
+            .any(|run| run.plan == plan.id)
+    {
+        return Err(change::refuse_applied(context, &plan));
+    }
+    if args.edit {
         edit::edit(context, &plan)
     } else if !args.drop.is_empty() {
         change::drop(context, &plan, &args.drop)

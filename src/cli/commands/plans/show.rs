@@ -9,7 +9,7 @@ use crate::cli::args::PlansArgs;
 use crate::cli::commands::plan::{fate, reclaimable};
 use crate::cli::session::{Context, Output, header};
 use crate::cli::terminal::{Exit, exit};
-use crate::model::{Filters, PlanHeader, PlanId, PlanTotals, PlannedGroup, Reclaimable};
+use crate::model::{Filters, PlanHeader, PlanId, PlanTotals, PlannedGroup, Reclaimable, Role};
 use crate::report::text::{counted, size};
 use crate::report::{Cell, Column, Format, Layout, PlanPage, PlanWriter, Style};
 
@@ -26,7 +26,7 @@ const PLANS: [Column; 8] = [
 
 const FILES: [Column; 6] = [
     Column::new("group", "GROUP", 7),
-    Column::new("role", "ROLE", 5),
+    Column::new("role", "ROLE", 6),
     Column::new("size", "SIZE", 10),
     Column::hidden("mtime"),
     Column::new("path", "PATH", 0),
@@ -116,6 +116,7 @@ fn output<'a>(context: &'a Context, args: &'a PlansArgs) -> Output<'a> {
 
 fn show_files(output: &Output<'_>, catalog: &ReadOnly, plan: &PlanHeader) -> anyhow::Result<Exit> {
     let header = header(catalog, Filters::default())?;
+    let is_table = output.layout.format == Format::Table;
     output.give(&header, ("files", &FILES), |answer| {
         let mut groups = Groups::of(catalog, plan.id);
         while let Some(group) = groups.next()? {
@@ -123,7 +124,11 @@ fn show_files(output: &Output<'_>, catalog: &ReadOnly, plan: &PlanHeader) -> any
                 for path in planned.copy.names() {
                     answer.row(&[
                         Cell::Count(group.number),
-                        Cell::text(planned.role.name()),
+                        Cell::text(match planned.role {
+                            // The word of `--edit`; programs get that of plan files.
+                            Role::Act if is_table => "remove",
+                            role => role.name(),
+                        }),
                         Cell::Size(group.size),
                         Cell::FileTime(planned.copy.mtime_ns),
                         Cell::Path(path.clone()),
