@@ -192,6 +192,9 @@ pub(crate) struct TrashFolders<'r> {
     /// By the folder of the file.
     found: HashMap<PathBuf, Result<Arc<Trash>, Refusal>>,
     made: HashMap<PathBuf, Arc<Trash>>,
+    /// By the folder of files, one whose trash folder they cannot be moved into, nor
+    /// into one above.
+    unfit: HashMap<PathBuf, PathBuf>,
 }
 
 impl<'r> TrashFolders<'r> {
@@ -201,6 +204,7 @@ impl<'r> TrashFolders<'r> {
             run,
             found: HashMap::new(),
             made: HashMap::new(),
+            unfit: HashMap::new(),
         }
     }
 
@@ -213,6 +217,19 @@ impl<'r> TrashFolders<'r> {
         let place = self.find(path);
         self.found.insert(folder.to_owned(), place.clone());
         place
+    }
+
+    /// Notes that a file cannot be moved into a trash folder, and looks for one further
+    /// down; `false` if there is none.
+    pub(crate) fn look_further_down(&mut self, path: &Path, trash: &Trash) -> bool {
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        let known = self.found.get(folder).and_then(|found| found.as_ref().ok());
+        if known.is_some_and(|known| known.path == trash.path) {
+            let unfit = trash.top_path().to_owned();
+            self.unfit.insert(folder.to_owned(), unfit);
+            self.found.remove(folder);
+        }
+        self.of(path).is_ok()
     }
 
     /// Deletes those that are empty.
@@ -228,11 +245,15 @@ impl<'r> TrashFolders<'r> {
         let (root, below, _) = self.reach.root_of(path).ok_or("its root is offline")?;
         let mut at = root.path.clone();
         let mut dir = Dir::open_root(&at).map_err(|error| error.to_string())?;
+        let unfit = path
+            .parent()
+            .and_then(|folder| self.unfit.get(folder).cloned());
+        let is_fit = |at: &Path| unfit.as_ref().is_none_or(|unfit| !unfit.starts_with(at));
         let mut refused = None;
         let mut names = below.iter();
         loop {
             let stat = dir.stat().map_err(|error| error.to_string())?;
-            if (stat.dev, stat.mount) == (wanted.dev, wanted.mount) {
+            if (stat.dev, stat.mount) == (wanted.dev, wanted.mount) && is_fit(&at) {
                 match self.made_in(&at, &dir) {
                     Ok(trash) => return Ok(trash),
                     Err(error) => refused = Some(error),

@@ -17,6 +17,7 @@ import trees
 from act import aliases as act_aliases
 from act import changes as act_changes
 from act import errors as act_errors
+from act import projects as act_projects
 from act import races as act_races
 from act import space as act_space
 from act import stops as act_stops
@@ -54,6 +55,7 @@ STEPS = {
     "act-undo": act_trash.undo,
     "act-emptied": act_trash.emptied,
     "act-space": act_space.space,
+    "act-projects": act_projects.projects,
     "matrix": matrix.check,
 }
 

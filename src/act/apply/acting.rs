@@ -11,6 +11,10 @@ use crate::pool::Shutdown;
 /// Why an item was not reached.
 pub(crate) const STOPPED: &str = "not reached: stopped";
 
+/// Why a name is skipped that its filesystem moves to another folder only: one with
+/// the same project quota or encryption.
+pub(crate) const CANNOT_TAKE: &str = "its filesystem does not move it into the trash folder";
+
 /// Why a group is skipped if several copies were to stay and not all of them are
 /// left.
 pub(crate) const FEWER_STAY: &str = "fewer copies would stay than the plan asks for";

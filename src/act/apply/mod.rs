@@ -3,6 +3,7 @@
 
 mod acting;
 mod batches;
+mod intents;
 mod protocol;
 mod request;
 mod verify;

@@ -1,10 +1,11 @@
 //! The protocol of one group, on a worker: open and hold the copy that stays,
 //! then for each copy that goes: open, hold, compare, move, look again.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::acting::{Acting, FEWER_STAY, STOPPED};
+use super::acting::{Acting, CANNOT_TAKE, FEWER_STAY, STOPPED};
 use super::verify::Held;
 use crate::act::files::{Found, Refusal};
 use crate::act::progress::InHand;
@@ -209,7 +210,10 @@ impl<'a> Moves<'a> {
         found
             .folder
             .move_entry(&found.name, &trash.dir, &new_name)
-            .map_err(|error| format!("it cannot be moved to the trash: {error}"))?;
+            .map_err(|error| match error.kind() {
+                ErrorKind::CrossesDevices => CANNOT_TAKE.to_owned(),
+                _ => format!("it cannot be moved to the trash: {error}"),
+            })?;
         self.made.push((found, name));
         let moved = trash.dir.stat_entry(&new_name, Links::Refuse);
         match moved.map(|moved| moved.id()) {
