@@ -13,8 +13,9 @@ use crate::access::Checker;
 use crate::catalog::{CatalogError, Exclusive, ReadOnly};
 use crate::model::{KeepOrder, PlanId, PlannedGroup, Role};
 
-/// Groups that are read from a plan at a time.
-const PAGE: u32 = 256;
+/// Groups that are read from a plan at a time: those that change are looked up in
+/// one pass over the catalog.
+const PAGE: u32 = 16 << 10;
 
 /// What a change makes of a group of a plan.
 #[derive(Debug)]

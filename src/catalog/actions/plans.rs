@@ -1,4 +1,5 @@
-//! Plans: written once, group after group, and read the same way.
+//! Plans: written group after group, and read the same way. Until a plan is
+//! applied, groups of it can be replaced.
 
 use std::sync::LazyLock;
 

@@ -54,6 +54,34 @@ const HUNDRED: [&str; 2] = ["/r/a/100.JPG", "/r/b/100.jpg"];
 const SIXTY: [&str; 3] = ["/r/60", "/r/b/60.txt", "/s/60"];
 const TEN: [&str; 4] = ["/r/10", "/r/b/10", "/r/b/c/10.txt", "/s/10"];
 
+#[test]
+fn groups_of_given_contents_come_in_the_order_they_were_asked_for() {
+    let bed = bed();
+    let content = |byte: u8, size: u64| (Digest::from_bytes(&[byte; 32]).unwrap(), size);
+    let wanted = [
+        content(3, 10),
+        content(4, 77),
+        content(9, 10),
+        content(1, 100),
+        content(2, 61),
+    ];
+    let given = |filter| {
+        let mut list = GroupList::of_contents(bed.reader(), filter, &wanted).unwrap();
+        let mut first = Vec::new();
+        while let Some(group) = list.next_group().unwrap() {
+            first.push(group.copies[0].path.display().to_string());
+        }
+        first
+    };
+    // The loner, and those that nothing has, are no groups.
+    assert_eq!(given(GroupFilter::default()), ["/r/10", "/r/a/100.JPG"]);
+    let small = GroupFilter {
+        max_size: Some(10),
+        ..GroupFilter::default()
+    };
+    assert_eq!(given(small), ["/r/10"]);
+}
+
 fn assert_groups(bed: &Bed, filter: GroupFilter, expected: &[&[&str]]) {
     assert_eq!(groups(bed, filter), expected);
 }
