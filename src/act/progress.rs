@@ -1,7 +1,7 @@
 //! How far acting is, for whoever watches from another thread.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::catalog::{CatalogError, ReadOnly};
@@ -18,6 +18,7 @@ pub struct ActProgress {
     bytes: AtomicU64,
     bytes_expected: AtomicU64,
     skipped: AtomicU64,
+    is_measuring: AtomicBool,
     path: Mutex<PathBuf>,
 }
 
@@ -34,6 +35,8 @@ pub struct ActMoment {
     pub bytes_expected: u64,
     /// Files that were skipped.
     pub skipped: u64,
+    /// Whether a plan that was made is being measured.
+    pub is_measuring: bool,
     /// The file in hand, or the last one; empty before the first.
     pub path: PathBuf,
 }
@@ -43,6 +46,13 @@ impl ActProgress {
     pub fn expect(&self, files: u64, bytes: u64) {
         self.files_expected.store(files, Ordering::Relaxed);
         self.bytes_expected.store(bytes, Ordering::Relaxed);
+    }
+
+    /// A plan is made, and that many groups of it are to be measured.
+    pub(crate) fn measure(&self, groups: u64) {
+        self.is_measuring.store(true, Ordering::Relaxed);
+        self.files.store(0, Ordering::Relaxed);
+        self.files_expected.store(groups, Ordering::Relaxed);
     }
 
     /// The file in hand.
@@ -75,6 +85,7 @@ impl ActProgress {
             bytes: self.bytes.load(Ordering::Relaxed),
             bytes_expected: self.bytes_expected.load(Ordering::Relaxed),
             skipped: self.skipped.load(Ordering::Relaxed),
+            is_measuring: self.is_measuring.load(Ordering::Relaxed),
             path: path.clone(),
         }
     }

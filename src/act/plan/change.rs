@@ -10,6 +10,7 @@ use super::import::{RefusedRow, groups_of};
 use super::lookup::Lookup;
 use super::measure::measure;
 use crate::access::Checker;
+use crate::act::progress::ActProgress;
 use crate::catalog::{CatalogError, Exclusive, ReadOnly};
 use crate::model::{KeepOrder, PlanId, PlannedGroup, Role};
 
@@ -71,7 +72,7 @@ pub fn change_plan(
     if changed.refused.is_empty() && !groups.is_empty() {
         changed.is_applied = !catalog.change_plan(plan, &groups)?;
         if !changed.is_applied {
-            measure(catalog, plan)?;
+            measure(catalog, plan, &ActProgress::default())?;
         }
     }
     Ok(changed)

@@ -9,6 +9,7 @@ use super::check::{Check, Checked};
 use super::lookup::Lookup;
 use super::measure::measure;
 use crate::access::Checker;
+use crate::act::progress::ActProgress;
 use crate::catalog::{CatalogError, Exclusive, GroupList, ReadOnly};
 use crate::model::{Digest, Group, KeepOrder, PlanId, PlanTotals, PlannedGroup, Reclaimable};
 
@@ -100,7 +101,7 @@ pub fn import_plan<E: From<CatalogError>>(
     if imported.totals.groups > 0 {
         let id = writer.finish()?;
         imported.id = Some(id);
-        imported.reclaimable = measure(catalog, id)?;
+        imported.reclaimable = measure(catalog, id, &ActProgress::default())?;
     }
     Ok(imported)
 }

@@ -2,6 +2,7 @@
 //! as they are now.
 
 use crate::act::files::Reach;
+use crate::act::progress::ActProgress;
 use crate::act::space::Blocks;
 use crate::catalog::{CatalogError, Exclusive};
 use crate::model::{PlanId, PlannedCopy, PlannedGroup, Reclaimable, Role};
@@ -10,8 +11,12 @@ use crate::platform::OpenFile;
 /// Groups that are read from a plan at a time.
 const PAGE: u32 = 256;
 
-/// Measures a plan, and stores the result with it.
-pub(crate) fn measure(catalog: &mut Exclusive, plan: PlanId) -> Result<Reclaimable, CatalogError> {
+/// Measures a plan, and stores the result with it; `progress` counts its groups.
+pub(crate) fn measure(
+    catalog: &mut Exclusive,
+    plan: PlanId,
+    progress: &ActProgress,
+) -> Result<Reclaimable, CatalogError> {
     let reader = catalog.reader()?;
     let reach = Reach::of(&reader, &[])?;
     let (mut blocks, mut sum) = (Blocks::default(), Reclaimable::default());
@@ -23,6 +28,7 @@ pub(crate) fn measure(catalog: &mut Exclusive, plan: PlanId) -> Result<Reclaimab
         };
         after = last.number;
         for group in &groups {
+            progress.dealt_with(1);
             for kept in group.with_role(Role::Keep) {
                 let kept = open(&reach, group, kept);
                 kept.iter().for_each(|file| blocks.stays(file));

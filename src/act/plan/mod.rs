@@ -178,7 +178,8 @@ pub fn make_plan(
     if made.totals.groups > 0 {
         let id = writer.finish()?;
         made.id = Some(id);
-        made.reclaimable = measure(catalog, id)?;
+        progress.measure(made.totals.groups);
+        made.reclaimable = measure(catalog, id, progress)?;
     }
     Ok(made)
 }

@@ -51,8 +51,35 @@ pub(crate) fn run(context: &Context, args: &UndoArgs) -> anyhow::Result<Exit> {
             "Stopped. Resume with: {}\n",
             context.command(&again)
         ))?;
+    } else if args.run.is_none() {
+        name_rest(context, run)?;
     }
     Ok(exit)
+}
+
+/// Names another run of the same plan that has files in the trash: a plan that was
+/// stopped and resumed has several.
+fn name_rest(context: &Context, undone: RunId) -> anyhow::Result<()> {
+    let catalog = context.catalog()?;
+    let runs = catalog.runs()?;
+    let plan = runs.iter().find(|run| run.id == undone).map(|run| run.plan);
+    for run in runs
+        .iter()
+        .filter(|run| run.id != undone && Some(run.plan) == plan)
+    {
+        let counts = catalog.action_counts(run.id)?;
+        let files = counts.iter().filter(|(state, ..)| is_in_trash(*state));
+        let files: u64 = files.map(|(_, files, _)| files).sum();
+        if files > 0 {
+            let undo = context.command(&format!("undo {}", run.id));
+            let files = counted(files, "file", "files");
+            output::print(format!(
+                "{files} of an earlier run of the same plan in the trash: {undo}\n"
+            ))?;
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// The run of a typed number, or the last one that has files in the trash.

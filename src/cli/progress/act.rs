@@ -103,7 +103,9 @@ impl Watch {
             doing: self.doing,
             now,
             elapsed,
-            eta: eta.filter(|_| elapsed >= ETA_AFTER).map(rounded),
+            eta: eta
+                .filter(|_| elapsed >= ETA_AFTER && done < expected)
+                .map(rounded),
             is_stopping: self.shutdown.is_stopped(),
         }
     }
@@ -149,6 +151,7 @@ impl Look {
     fn words(&self) -> &'static str {
         match self.is_stopping {
             true => "Stopping",
+            false if self.now.is_measuring => "Measuring",
             false => self.doing.words,
         }
     }
@@ -246,6 +249,7 @@ mod tests {
                 bytes: 3 << 30,
                 bytes_expected: 12 << 30,
                 skipped: 3,
+                is_measuring: false,
                 path: path.into(),
             },
             elapsed: Duration::from_secs(83),

@@ -116,6 +116,11 @@ fn what_was_stopped_is_resumed() {
         run.describe()
     );
     assert_eq!(left(), 0);
+    // Each of the two runs has files in the trash.
+    env.run("undo")
+        .ok()
+        .says("of an earlier run of the same plan in the trash");
+    env.run("apply 1 --yes").ok();
     interrupt(&env, "renameat2", "undo", is_between);
     env.run("undo").ok();
     env.run("undo").ok();
