@@ -8,7 +8,7 @@ use super::ActError;
 use super::apply::{Held, refuse_less_trusted, sync_keeper};
 use super::files::{Reach, Refusal};
 use super::progress::{ActProgress, InHand, expect};
-use super::recover::recover;
+use super::recover::{is_back, recover};
 use super::space::{FreeSpace, Space};
 use super::trash::Trash;
 use crate::access::content::{Comparison, compare};
@@ -105,6 +105,10 @@ fn empty_batch(
     for entry in due {
         if emptying.shutdown.is_stopped() {
             outcomes.push(outcome(entry, ActionState::Trashed, String::new()));
+            continue;
+        }
+        if is_back(entry) {
+            outcomes.push(outcome(entry, ActionState::Restored, String::new()));
             continue;
         }
         let mut keepers = vec![entry.action.keeper.clone()];

@@ -7,7 +7,7 @@ use super::ActError;
 use super::trash::Trash;
 use crate::catalog::Exclusive;
 use crate::model::{Action, ActionEntry, ActionOutcome, ActionState};
-use crate::platform::{Links, Stat};
+use crate::platform::{Dir, Links, Stat};
 
 /// Settles all entries that a crash left open; says how many.
 pub fn recover(catalog: &mut Exclusive) -> Result<u64, ActError> {
@@ -38,6 +38,12 @@ pub(crate) fn settle_entry(entry: &ActionEntry) -> ActionOutcome {
         (ActionState::Restoring, Ok(None)) => (ActionState::Restored, "", None),
         (ActionState::Deleting, Ok(None)) => (ActionState::Deleted, "", None),
         (_, Ok(Some(_))) => (ActionState::Trashed, "", None),
+        (ActionState::Moving, Err(_)) if is_in_its_place(entry) => {
+            (ActionState::Skipped, "not reached: stopped", None)
+        }
+        (ActionState::Restoring, Err(_)) if is_in_its_place(entry) => {
+            (ActionState::Restored, "", None)
+        }
         // Its disk may be offline: the entry stays open.
         (open, Err(_)) => (open, "its trash folder cannot be opened", None),
         (settled, Ok(None)) => (settled, "", None),
@@ -53,11 +59,7 @@ pub(crate) fn settle_entry(entry: &ActionEntry) -> ActionOutcome {
 /// A file that was moved just before the crash: if it is the one that was
 /// compared, it is in the trash; another one goes back.
 fn moved(entry: &ActionEntry, stat: &Stat) -> (ActionState, &'static str, Option<i64>) {
-    let state = &entry.action.state;
-    let is_the_one = stat.meta.size == state.size
-        && stat.meta.mtime_ns == state.mtime_ns
-        && state.ino.is_none_or(|ino| ino == stat.meta.ino);
-    if is_the_one {
+    if is_the_one(entry, stat) {
         // Its content may have changed since the crash: without a change time it
         // counts as unread once it is back.
         return (ActionState::Trashed, "", None);
@@ -70,6 +72,28 @@ fn moved(entry: &ActionEntry, stat: &Stat) -> (ActionState, &'static str, Option
             None,
         ),
     }
+}
+
+fn is_the_one(entry: &ActionEntry, stat: &Stat) -> bool {
+    let state = &entry.action.state;
+    stat.meta.size == state.size
+        && stat.meta.mtime_ns == state.mtime_ns
+        && state.ino.is_none_or(|ino| ino == stat.meta.ino)
+}
+
+/// Whether the file of an entry, and no other one, is under its name again, as
+/// after undoing without the catalog.
+pub(crate) fn is_back(entry: &ActionEntry) -> bool {
+    !matches!(look_in_trash(entry), Ok(Some(_))) && is_in_its_place(entry)
+}
+
+fn is_in_its_place(entry: &ActionEntry) -> bool {
+    let path = &entry.action.path;
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+        return false;
+    };
+    let found = Dir::open_root(folder).and_then(|dir| dir.stat_entry(name, Links::Refuse));
+    found.is_ok_and(|stat| is_the_one(entry, &stat))
 }
 
 fn look_in_trash(entry: &ActionEntry) -> io::Result<Option<Stat>> {

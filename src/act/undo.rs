@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use super::ActError;
 use super::progress::{ActProgress, expect};
-use super::recover::recover;
+use super::recover::{is_back, recover};
 use super::trash::{Line, Trash};
 use crate::catalog::Exclusive;
 use crate::model::{ActionEntry, ActionId, ActionOutcome, ActionState, RunId};
@@ -177,6 +177,7 @@ impl Folders {
                 undone.files += 1;
                 (ActionState::Restored, String::new())
             }
+            Err(_) if is_back(entry) => (ActionState::Restored, String::new()),
             Err(error) => {
                 let reason = said(&error);
                 undone.skipped.push((action.path.clone(), reason.clone()));

@@ -62,7 +62,8 @@ impl Exclusive {
         Ok(transaction.commit()?)
     }
 
-    /// Writes down that these entries are about to be changed again.
+    /// Writes down that these entries are about to be changed again. The time stays
+    /// that of the last change: an attempt that fails makes nothing younger.
     pub fn intend_again(
         &mut self,
         actions: &[ActionId],
@@ -70,9 +71,8 @@ impl Exclusive {
     ) -> Result<(), CatalogError> {
         let transaction = self.synced_transaction()?;
         for id in actions {
-            let update = "UPDATE actions SET state = ?2, changed_at = ?3 WHERE id = ?1";
-            let values = params![id, state.name(), Timestamp::now()];
-            sql::run(&transaction, update, values)?;
+            let update = "UPDATE actions SET state = ?2 WHERE id = ?1";
+            sql::run(&transaction, update, params![id, state.name()])?;
         }
         Ok(transaction.commit()?)
     }
@@ -219,10 +219,12 @@ fn settle(transaction: &Transaction<'_>, outcome: &ActionOutcome) -> rusqlite::R
     let Some(before) = sql::first(transaction, &known, [id], entry)? else {
         return Ok(());
     };
+    let stays = *progress == ActionState::Trashed && before.progress != ActionState::Moving;
+    let changed = if stays { before.at } else { Timestamp::now() };
     let update = "UPDATE actions SET state = ?2, reason = ?3, changed_at = ?4,
              trashed_ctime = coalesce(?5, trashed_ctime)
           WHERE id = ?1";
-    let values = params![id, progress.name(), reason, Timestamp::now(), ctime_ns];
+    let values = params![id, progress.name(), reason, changed, ctime_ns];
     sql::run(transaction, update, values)?;
     match (before.progress, progress, ctime_ns) {
         // What was in the trash before has no row: another file may have its name.

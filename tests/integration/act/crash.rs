@@ -205,3 +205,19 @@ fn a_kill_at_any_call_loses_no_name() {
     }
     assert!(calls > 5, "only {calls} calls were seen");
 }
+
+#[test]
+fn an_entry_whose_trash_folder_is_gone_does_not_stay_open() {
+    for (state, then) in [("moving", "skipped"), ("restoring", "restored")] {
+        let env = pairs(1);
+        env.run("plan --keep under:tree/b").ok();
+        env.run("apply 1 --yes").ok();
+        env.run("undo").ok();
+        let db = rusqlite::Connection::open(env.db()).unwrap();
+        db.execute("UPDATE actions SET state = ?1", [state])
+            .unwrap();
+        drop(db);
+        env.run("apply 1 --dry-run").ok();
+        assert_eq!(env.sql::<String>("SELECT state FROM actions"), then);
+    }
+}

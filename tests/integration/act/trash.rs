@@ -127,9 +127,6 @@ fn the_list_stays_while_the_trash_folder_holds_files() {
     let line = format!("undo --trash {}", list.parent().unwrap().display());
     env.run(&line).ok().says("1 file brought back");
     assert!(!list.exists());
-    // The catalog does not know, and says so.
-    env.run("undo").code(1);
-    env.run("empty-trash --yes").code(1);
     assert_eq!(names(&env, "tree").len(), 2);
 }
 
@@ -164,4 +161,41 @@ fn two_catalogs_never_share_a_trash_folder() {
     env.use_db("data/catalog.db");
     env.run("undo").ok().says("1 file brought back");
     assert_eq!(names(&env, "tree"), ["tree/a/1", "tree/a/2", "tree/b/1"]);
+}
+
+#[test]
+fn what_came_back_by_the_list_is_back_for_the_journal_too() {
+    for next in ["undo", "empty-trash --yes"] {
+        let env = pairs(2);
+        env.run("plan --keep under:tree/b").ok();
+        env.run("apply 1 --yes").ok();
+        let user = rustix::process::geteuid().as_raw();
+        let list = env.path(format!("tree/.dupescan-trash-{user}/1"));
+        env.run(&format!("undo --trash {}", list.display())).ok();
+        env.run(next).ok().says("0 files");
+        let back = "SELECT count(*) FROM actions WHERE state = 'restored'";
+        assert_eq!(env.sql::<i64>(back), 2, "{next}");
+        assert_eq!(names(&env, "tree").len(), 4);
+    }
+}
+
+#[test]
+fn a_failed_attempt_to_empty_the_trash_does_not_make_it_younger() {
+    let env = pairs(1);
+    env.run("plan --keep under:tree/b").ok();
+    env.run("apply 1 --yes").ok();
+    let db = rusqlite::Connection::open(env.db()).unwrap();
+    db.execute(
+        "UPDATE actions SET changed_at = changed_at - 40 * 86400",
+        [],
+    )
+    .unwrap();
+    drop(db);
+    env.rename("tree/b/1", "tree/b/elsewhere");
+    env.run("empty-trash --yes").code(1);
+    env.rename("tree/b/elsewhere", "tree/b/1").settle_clock();
+    env.run("scan tree").ok();
+    env.run("empty-trash --older-than 30d --yes")
+        .ok()
+        .says("1 file deleted");
 }
