@@ -20,6 +20,7 @@ from act import errors as act_errors
 from act import projects as act_projects
 from act import races as act_races
 from act import space as act_space
+from act import speed as act_speed
 from act import stops as act_stops
 from act import trash as act_trash
 from act import users as act_users
@@ -54,6 +55,7 @@ STEPS = {
     "act-users": act_users.users,
     "act-undo": act_trash.undo,
     "act-emptied": act_trash.emptied,
+    "act-speed": act_speed.speed,
     "act-space": act_space.space,
     "act-projects": act_projects.projects,
     "matrix": matrix.check,

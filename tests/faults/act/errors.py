@@ -40,7 +40,7 @@ def injected(context):
             for at in range(1, calls[action.name] + 1):
                 some = ERRORS if wanted is tracer.CHANGES else [rng.choice(ERRORS)]
                 work += [(action, wanted, at, number, (at + place) % 2 == 0) for place, number in enumerate(some)]
-        work = rng.sample(work, 8) if context.quick else work
+        work = rng.sample(work, 6) if context.quick else work
         ends = []
         with context.workspace("act-errors") as folder:
             for some in batches(list(enumerate(work)), 400):
@@ -80,9 +80,11 @@ def fail_once(folder, contents, action, wanted, at, number, lasts):
 def unclear(done):
     """What is wrong with how a command ended."""
     lines = [line for line in done.err.splitlines() if line.startswith("dupescan: ")]
-    if done.code not in (0, 1, 3) or done.panicked:
+    if done.code == 127 and "loading shared libraries" in done.err:
+        return None  # it had not begun
+    if done.code not in (0, 1, 2, 3) or done.panicked:
         return done.brief()
-    if done.code == 3 and len(lines) != 1:
+    if done.code in (2, 3) and len(lines) != 1:
         return f"{len(lines)} lines: {done.brief()}"
     if done.code == 1 and not (done.out.strip() or lines):
         return f"not a word: {done.brief()}"
@@ -183,7 +185,7 @@ def full_quota(context):
         point.mkdir()
         lib.mount(file, point)
         lib.quiet(["btrfs", "quota", "enable", str(point)])
-        for action in pairs.ACTIONS:
+        for action in context.many(pairs.ACTIONS, pairs.ACTIONS[::2]):
             tree, db = point / action.name.replace(" ", "-"), folder / f"{action.name}.db"
             lib.quiet(["btrfs", "subvolume", "create", str(tree)])
             contents = pairs.make(tree, rng)
@@ -203,7 +205,7 @@ def full_quota(context):
         lib.umount(point)
     for why in wrong[:5]:
         context.note(why)
-    return Figure.of(name, f"5 actions, exits {codes}: {len(wrong)} wrong", NOTHING_LOST, not wrong)
+    return Figure.of(name, f"{len(codes)} actions, exits {codes}: {len(wrong)} wrong", NOTHING_LOST, not wrong)
 
 
 def refuses_more(tree):
