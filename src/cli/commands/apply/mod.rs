@@ -92,7 +92,12 @@ fn summarise(context: &Context, request: &ApplyRequest, applied: &Applied) -> an
     if applied.files > 0 {
         let words = match applied.measured {
             Some(measured) => measured_words(applied.reclaimable, measured),
-            None => reclaimable(request.plan.action, applied.reclaimable, false),
+            None => reclaimable(
+                request.plan.action,
+                applied.reclaimable,
+                applied.bytes,
+                false,
+            ),
         };
         writeln!(out, "  {words}")?;
     }

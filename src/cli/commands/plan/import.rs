@@ -95,7 +95,7 @@ fn summarise(context: &Context, action: Action, imported: &PlanImported) -> anyh
         )?,
     }
     if imported.id.is_some() {
-        let words = reclaimable(action, imported.reclaimable, false);
+        let words = reclaimable(action, imported.reclaimable, imported.totals.bytes, false);
         writeln!(out, "  {words}")?;
     }
     let mut rows = RefusedRow::together(&imported.refused);

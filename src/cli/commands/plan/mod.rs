@@ -124,7 +124,7 @@ fn summarise(context: &Context, args: &PlanArgs, made: &PlanMade) -> anyhow::Res
             writeln!(
                 out,
                 "  {}",
-                reclaimable(args.action, made.reclaimable, false)
+                reclaimable(args.action, made.reclaimable, made.totals.bytes, false)
             )?;
             if args.rules().is_empty() && args.matching.is_empty() {
                 writeln!(

@@ -24,13 +24,14 @@ pub(crate) fn next_steps(
     Ok(())
 }
 
-/// What carrying out a plan gives back to the disks.
-pub(crate) fn reclaimable(action: Action, bytes: Reclaimable, is_exact: bool) -> String {
+/// What carrying out a plan gives back to the disks, whose files hold this many bytes.
+pub(crate) fn reclaimable(action: Action, bytes: Reclaimable, held: u64, is_exact: bool) -> String {
     let how = match action {
         Action::Trash => "reclaimable by empty-trash",
         Action::Delete => "reclaimable",
     };
     let why = match bytes.at_least == bytes.at_most {
+        true if bytes.at_least > held => " (files take whole blocks)",
         true => "",
         false => " (compressed or shared blocks)",
     };

@@ -141,7 +141,8 @@ fn show_files(output: &Output<'_>, catalog: &ReadOnly, plan: &PlanHeader) -> any
         let bytes = size(plan.totals.bytes, output.is_exact());
         let fate = fate(plan.action);
         let mut sentences = vec![format!("{files} {fate}, {bytes}")];
-        let given_back = |bytes| reclaimable(plan.action, bytes, output.is_exact());
+        let given_back =
+            |bytes| reclaimable(plan.action, bytes, plan.totals.bytes, output.is_exact());
         sentences.extend(plan.reclaimable.map(given_back));
         let totals = PlanSums {
             totals: plan.totals,
