@@ -20,6 +20,9 @@ pub struct Limits {
     /// Workers that join once reads are found to wait for a disk that answers
     /// several at once; none where somebody chose the number of workers.
     pub reserve: usize,
+    /// Threads that are started where a root is on a far filesystem: as many calls
+    /// can be under way.
+    pub threads: usize,
     /// Work items waiting per worker before `submit` blocks.
     pub queue_per_worker: usize,
     /// Rows of listed files in one transaction of the writer; of results it may
@@ -48,6 +51,10 @@ impl Limits {
     /// The allowed numbers of workers.
     pub const WORKERS: std::ops::RangeInclusive<usize> = 1..=256;
 
+    /// Threads that are started unless somebody says how many, so that as many calls
+    /// to a far filesystem can be under way.
+    const FAR: usize = 64;
+
     /// Worker threads with the reserve.
     pub fn most_workers(&self) -> usize {
         self.workers + self.reserve
@@ -66,6 +73,7 @@ impl Default for Limits {
         Self {
             workers,
             reserve: (2 * workers).min(*Self::WORKERS.end() - workers),
+            threads: (3 * workers).clamp(Self::FAR, *Self::WORKERS.end()),
             queue_per_worker: 64,
             batch_rows: 5_000,
             batch_time: Duration::from_millis(250),

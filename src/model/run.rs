@@ -93,6 +93,10 @@ macro_rules! make_snapshot {
             pub is_audit: bool,
             /// Worker threads.
             pub workers: u64,
+            /// Threads that were started.
+            pub threads: u64,
+            /// The most that were admitted at a time.
+            pub workers_peak: u64,
             /// Worker threads that are busy right now.
             pub active: u64,
             /// Work items queued so far.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use super::errand::{Errand, Errands};
 use super::metrics::PoolMetrics;
 use super::panics::lock;
 use super::stop::Shutdown;
@@ -16,6 +17,7 @@ pub struct WorkerContext {
     worker: usize,
     shutdown: Shutdown,
     metrics: Arc<PoolMetrics>,
+    errands: Errands,
     track: Mutex<Track>,
 }
 
@@ -64,11 +66,17 @@ pub(crate) struct LastSign {
 }
 
 impl WorkerContext {
-    pub(crate) fn new(worker: usize, shutdown: Shutdown, metrics: Arc<PoolMetrics>) -> Self {
+    pub(crate) fn new(
+        worker: usize,
+        shutdown: Shutdown,
+        metrics: Arc<PoolMetrics>,
+        errands: Errands,
+    ) -> Self {
         Self {
             worker,
             shutdown,
             metrics,
+            errands,
             track: Mutex::new(Track {
                 phase: Phase::Idle,
                 last_sign: Instant::now(),
@@ -76,6 +84,12 @@ impl WorkerContext {
                 part: None,
             }),
         }
+    }
+
+    /// The context of a thread that is in no pool, and that nobody helps.
+    #[cfg(test)]
+    pub(crate) fn alone(shutdown: Shutdown, metrics: Arc<PoolMetrics>) -> Self {
+        Self::new(1, shutdown, metrics, Errands::new())
     }
 
     /// The worker's number: they count from 1, and replacements continue.
@@ -118,6 +132,12 @@ impl WorkerContext {
     /// so that the others do not fail with it.
     pub fn set_part(&self, part: usize) {
         lock(&self.track).part = Some(part);
+    }
+
+    /// Offers a part of the item to as many threads that have none. Whoever asks goes
+    /// on with it, and does not wait for help to come.
+    pub fn ask_for_help(&self, errand: &Errand, helpers: usize) {
+        self.errands.offer(errand, helpers);
     }
 
     /// Whether the item was taken away: nobody waits for its result, and

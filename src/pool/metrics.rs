@@ -44,6 +44,8 @@ impl Counter {
 #[derive(Debug, Default)]
 pub struct PoolMetrics {
     pub(crate) workers: Counter,
+    pub(crate) threads: Counter,
+    workers_peak: Counter,
     pub(crate) active: Counter,
     queued: Counter,
     processed: Counter,
@@ -61,6 +63,10 @@ pub struct PoolMetrics {
 pub struct PoolSnapshot {
     /// Worker threads.
     pub workers: u64,
+    /// Threads that were started, workers or not.
+    pub threads: u64,
+    /// The most threads that took items at a time.
+    pub workers_peak: u64,
     /// Workers that have an item right now.
     pub active: u64,
     /// Items queued so far.
@@ -103,6 +109,8 @@ impl PoolMetrics {
     pub fn snapshot(&self) -> PoolSnapshot {
         PoolSnapshot {
             workers: self.workers.get(),
+            threads: self.threads.get(),
+            workers_peak: self.workers_peak.get(),
             active: self.active.get(),
             queued: self.queued.get(),
             processed: self.processed.get(),
@@ -121,6 +129,12 @@ impl PoolMetrics {
     }
 
     /// An item was queued, and the queue is now this long.
+    /// Notes how many threads take items from now on.
+    pub(crate) fn set_workers(&self, workers: usize) {
+        self.workers.set(workers as u64);
+        self.workers_peak.raise_to(workers as u64);
+    }
+
     pub(crate) fn item_queued(&self, queue_length: usize) {
         self.queued.add(1);
         // A worker may have emptied the queue since, but it did hold the item.

@@ -15,6 +15,8 @@
 
 mod context;
 mod current_path;
+mod errand;
+mod gate;
 mod item;
 mod metrics;
 mod panics;
@@ -28,6 +30,7 @@ mod tests;
 mod worker;
 
 pub use context::WorkerContext;
+pub use errand::Errand;
 pub use item::{Abandoned, Done, Job, Stalled, WorkItem};
 pub use metrics::{Counter, Durations, PoolMetrics, PoolSnapshot};
 pub use panics::Panicked;

@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Sender, TrySendError, bounded, select_biased};
 
+use super::errand::Errands;
+use super::gate::Gate;
 use super::item::{Abandoned, Done, Job, Stalled, WorkItem};
 use super::metrics::PoolMetrics;
 use super::panics::lock;
@@ -14,11 +16,17 @@ use super::refill_signal::RefillSignal;
 use super::stop::Shutdown;
 use super::worker::{Member, Shared};
 
+/// More threads than any pool has.
+const MOST_THREADS: usize = 1_024;
+
 /// How large a pool is.
 #[derive(Debug, Clone, Copy)]
 pub struct PoolOptions {
     /// Worker threads.
     pub workers: usize,
+    /// Threads that are started with them, and take items once they are admitted; as
+    /// many as the system grants.
+    pub reserve: usize,
     /// Items that may wait in the queue.
     pub queue: usize,
 }
@@ -73,11 +81,14 @@ struct Crew<T> {
     /// Threads ever started, which is also the highest worker number.
     started: usize,
     abandoned: usize,
+    /// Threads that take items.
+    admitted: usize,
 }
 
 impl<T: WorkItem> Crew<T> {
-    fn add_worker(&mut self, shared: &Arc<Shared<T>>) -> io::Result<()> {
-        self.members.push(shared.spawn(self.started + 1)?);
+    fn add_worker(&mut self, shared: &Arc<Shared<T>>, is_admitted: bool) -> io::Result<()> {
+        let member = shared.spawn(self.started + 1, is_admitted)?;
+        self.members.push(member);
         self.started += 1;
         Ok(())
     }
@@ -112,7 +123,7 @@ impl<T: WorkItem> Pool<T> {
         if options.workers < 1 {
             return Err(PoolError::NoWorkers);
         }
-        metrics.workers.set(options.workers as u64);
+        metrics.set_workers(options.workers);
         let (queue, receiver) = bounded(options.queue);
         let shared = Arc::new(Shared {
             queue: receiver,
@@ -122,6 +133,8 @@ impl<T: WorkItem> Pool<T> {
             make_worker: Box::new(make_worker),
             errors: Mutex::default(),
             refill: RefillSignal::new(options.queue / 2),
+            gate: Gate::new(),
+            errands: Errands::new(),
         });
         // Before the first thread: if a later one is refused, all leave.
         let stop_on_drop = StopOnDrop(shared.shutdown.clone());
@@ -129,11 +142,19 @@ impl<T: WorkItem> Pool<T> {
             members: Vec::new(),
             started: 0,
             abandoned: 0,
+            admitted: options.workers,
         };
         for worker in 1..=options.workers {
-            let added = crew.add_worker(&shared);
+            let added = crew.add_worker(&shared, true);
             added.map_err(|source| PoolError::Spawn { worker, source })?;
         }
+        for _ in 0..options.reserve {
+            if let Err(error) = crew.add_worker(&shared, false) {
+                tracing::warn!(%error, "cannot start more threads");
+                break;
+            }
+        }
+        shared.metrics.threads.set(crew.members.len() as u64);
         Ok(Self {
             queue,
             next_id: AtomicU64::new(1),
@@ -202,17 +223,28 @@ impl<T: WorkItem> Pool<T> {
         waiting.map(|job| job.item).collect()
     }
 
-    /// Starts more workers, as many as the system allows.
-    pub fn enlarge(&self, more: usize) {
+    /// Lets as many threads take items, at least one, of those that were started.
+    /// Threads that are one too many finish what they have.
+    pub fn admit(&self, threads: usize) {
         let mut crew = lock(&self.crew);
-        for _ in 0..more {
-            if let Err(error) = crew.add_worker(&self.shared) {
-                tracing::warn!(%error, "cannot start more workers");
-                break;
-            }
+        let threads = threads.clamp(1, crew.members.len().max(1));
+        match threads.checked_sub(crew.admitted) {
+            Some(more) => self.shared.gate.admit(more),
+            None => self.shared.gate.send_out(crew.admitted - threads),
         }
-        let workers = crew.members.len() as u64;
-        self.shared.metrics.workers.set(workers);
+        crew.admitted = threads;
+        self.shared.metrics.set_workers(threads);
+    }
+
+    /// Where errands wait.
+    #[cfg(test)]
+    pub(crate) fn errands(&self) -> Errands {
+        self.shared.errands.clone()
+    }
+
+    /// Errands that found no thread yet.
+    pub fn errands_waiting(&self) -> usize {
+        self.shared.errands.waiting.len()
     }
 
     /// Lets the workers finish what they have and leave; what is queued is
@@ -264,7 +296,7 @@ impl<T: WorkItem> Pool<T> {
             return;
         }
         if crew.abandoned <= Self::MAX_REPLACEMENTS
-            && let Err(error) = crew.add_worker(&self.shared)
+            && let Err(error) = crew.add_worker(&self.shared, true)
         {
             tracing::error!(%error, "cannot replace a stuck worker");
             let text = format!("cannot replace a stuck worker: {error}");
@@ -292,6 +324,8 @@ impl<T: WorkItem> Pool<T> {
             ..
         } = self;
         drop(queue);
+        // Whoever was not admitted comes in to find that nothing is left.
+        shared.gate.admit(Self::MAX_REPLACEMENTS + MOST_THREADS);
         let crew = crew.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut abandoned = crew.abandoned;
         for member in crew.members {

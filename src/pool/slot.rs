@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::context::{LastSign, WorkerContext};
+use super::errand::Errands;
 use super::item::{Abandoned, Job, Stalled, WorkItem};
 use super::metrics::PoolMetrics;
 use super::panics::lock;
@@ -20,9 +21,14 @@ pub(crate) struct Slot<T> {
 }
 
 impl<T: WorkItem> Slot<T> {
-    pub(crate) fn new(worker: usize, shutdown: Shutdown, metrics: Arc<PoolMetrics>) -> Self {
+    pub(crate) fn new(
+        worker: usize,
+        shutdown: Shutdown,
+        metrics: Arc<PoolMetrics>,
+        errands: Errands,
+    ) -> Self {
         Self {
-            context: WorkerContext::new(worker, shutdown, Arc::clone(&metrics)),
+            context: WorkerContext::new(worker, shutdown, Arc::clone(&metrics), errands),
             metrics,
             job: Mutex::new(None),
         }
@@ -114,7 +120,7 @@ mod tests {
 
     fn busy_slot() -> (Slot<Nothing>, Arc<PoolMetrics>) {
         let metrics = Arc::new(PoolMetrics::default());
-        let slot = Slot::new(1, Shutdown::token(), Arc::clone(&metrics));
+        let slot = Slot::new(1, Shutdown::token(), Arc::clone(&metrics), Errands::new());
         assert!(slot.begin(&job(7)));
         (slot, metrics)
     }

@@ -84,11 +84,11 @@ struct Env {
 
 impl Env {
     fn new(workers: usize, queue: usize) -> Self {
-        Self::with_done(workers, queue, unbounded())
+        Self::with_done((workers, 0), queue, unbounded())
     }
 
     fn with_done(
-        workers: usize,
+        (workers, reserve): (usize, usize),
         queue: usize,
         (done, results): (Sender<Done<Task>>, Receiver<Done<Task>>),
     ) -> Self {
@@ -96,7 +96,11 @@ impl Env {
         let metrics = Arc::new(PoolMetrics::default());
         let (gate, closed) = bounded(0);
         let (began, beginnings) = unbounded();
-        let options = PoolOptions { workers, queue };
+        let options = PoolOptions {
+            workers,
+            reserve,
+            queue,
+        };
         let pool = Pool::start(options, &shutdown, Arc::clone(&metrics), done, move || {
             Hand {
                 seen: 0,
@@ -140,20 +144,64 @@ fn in_time() -> Instant {
 }
 
 #[test]
-fn further_workers_take_what_waits() {
-    let env = Env::new(1, 10);
+fn as_many_threads_take_items_as_are_admitted() {
+    let env = Env::with_done((1, 2), 10, unbounded());
+    assert_eq!(env.metrics.snapshot().threads, 3);
     for _ in 0..3 {
         env.submit(Task::Gate);
     }
     assert_eq!(soon(&env.began).worker, 1);
     assert_eq!(env.waiting(), 2, "one worker has one item");
-    env.pool.enlarge(2);
+    env.pool.admit(100);
     let others: BTreeSet<usize> = (0..2).map(|_| soon(&env.began).worker).collect();
     assert_eq!(others, BTreeSet::from([2, 3]));
-    assert_eq!(env.metrics.snapshot().workers, 3);
-    drop(env.gate);
-    assert_eq!(env.pool.wait(in_time()).abandoned, 0);
-    assert_eq!(env.done.try_iter().count(), 3);
+    assert_eq!(env.metrics.snapshot().workers, 3, "there are no more");
+    env.pool.admit(0);
+    assert_eq!(env.metrics.snapshot().workers, 1, "one always works");
+    let Env {
+        pool, done, gate, ..
+    } = env;
+    drop(gate);
+    for _ in 0..3 {
+        soon(&done);
+    }
+    // Two have left, and one does it all.
+    let count = || {
+        pool.submit(Task::Count).unwrap();
+        soon(&done).result.unwrap()
+    };
+    let seen: BTreeSet<usize> = (0..20).map(|_| count()).collect();
+    assert_eq!(seen.len(), 20, "{seen:?}");
+    assert_eq!(pool.wait(in_time()).abandoned, 0);
+}
+
+#[test]
+fn idle_threads_help_with_an_errand_and_one_that_panics_does_no_harm() {
+    let env = Env::new(3, 10);
+    let (_, began) = env.submit_running();
+    let context = WorkerContext::new(
+        9,
+        Shutdown::token(),
+        Arc::clone(&env.metrics),
+        env.pool.errands(),
+    );
+    let (helped, helpers) = unbounded();
+    let errand: Errand = Arc::new(move || {
+        helped
+            .send(thread::current().name().map(str::to_owned))
+            .unwrap();
+        panic!("as asked");
+    });
+    context.ask_for_help(&errand, 2);
+    for _ in 0..2 {
+        assert_ne!(soon(&helpers), began.thread, "one has an item");
+    }
+    env.submit(Task::Count);
+    soon(&env.done);
+    let Env { pool, gate, .. } = env;
+    drop(gate);
+    let ended = pool.wait(in_time());
+    assert_eq!((ended.abandoned, ended.errors.len()), (0, 0));
 }
 
 #[test]
@@ -180,6 +228,7 @@ fn no_worker_is_an_error_in_plain_words() {
     let (done, _results) = unbounded::<Done<Task>>();
     let options = PoolOptions {
         workers: 0,
+        reserve: 0,
         queue: 10,
     };
     let started = Pool::start(options, &Shutdown::token(), Arc::default(), done, || {
@@ -304,6 +353,7 @@ fn a_worker_that_cannot_be_made_fails_the_item_only() {
     let tries = AtomicU64::new(0);
     let options = PoolOptions {
         workers: 1,
+        reserve: 0,
         queue: 10,
     };
     let pool = Pool::start(
@@ -444,7 +494,7 @@ fn only_the_hanging_worker_is_abandoned() {
 
 #[test]
 fn a_worker_does_not_insist_on_reporting() {
-    let env = Env::with_done(1, 10, bounded(0));
+    let env = Env::with_done((1, 0), 10, bounded(0));
     env.submit(Task::Count);
     while env.metrics.snapshot().processed == 0 {
         thread::yield_now();

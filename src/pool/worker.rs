@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, select_biased};
 
+use super::errand::Errands;
+use super::gate::Gate;
 use super::item::{Abandoned, Done, Job, WorkItem};
 use super::metrics::PoolMetrics;
 use super::panics::{self, Panicked, lock};
@@ -33,6 +35,8 @@ pub(crate) struct Shared<T: WorkItem> {
     pub(crate) make_worker: Box<dyn Fn() -> T::Worker + Send + Sync>,
     pub(crate) errors: Mutex<Vec<String>>,
     pub(crate) refill: RefillSignal,
+    pub(crate) gate: Gate,
+    pub(crate) errands: Errands,
 }
 
 /// A started thread.
@@ -60,17 +64,23 @@ impl<T: WorkItem> Member<T> {
 }
 
 impl<T: WorkItem> Shared<T> {
-    /// Starts the thread of worker `number`.
-    pub(crate) fn spawn(self: &Arc<Self>, number: usize) -> io::Result<Member<T>> {
-        let metrics = Arc::clone(&self.metrics);
-        let slot = Arc::new(Slot::new(number, self.shutdown.clone(), metrics));
+    /// Starts the thread of worker `number`, which may have to wait to be admitted.
+    pub(crate) fn spawn(
+        self: &Arc<Self>,
+        number: usize,
+        is_admitted: bool,
+    ) -> io::Result<Member<T>> {
+        let (metrics, errands) = (Arc::clone(&self.metrics), self.errands.clone());
+        let slot = Arc::new(Slot::new(number, self.shutdown.clone(), metrics, errands));
         let (leaving, alive) = bounded(0);
         let (shared, own_slot) = (Arc::clone(self), Arc::clone(&slot));
         let handle = thread::Builder::new()
             .name(format!("dupescan-worker-{number}"))
             .spawn(move || {
                 let _leaving: Sender<Infallible> = leaving;
-                shared.run(&own_slot);
+                if is_admitted || shared.gate.wait(&shared.shutdown) {
+                    shared.run(&own_slot);
+                }
             })?;
         Ok(Member {
             slot,
@@ -86,17 +96,29 @@ impl<T: WorkItem> Shared<T> {
                 Some(done) => self.report(done),
                 None => break,
             }
+            if self.gate.leaves() && !self.gate.wait(&self.shutdown) {
+                break;
+            }
         }
     }
 
-    /// The next item; `None` once the pool is stopped, or closed and empty.
+    /// The next item; `None` once the pool is stopped, or closed and empty. Errands
+    /// come first: an item under way is waiting for them.
     fn next_job(&self) -> Option<Job<T>> {
-        let job = select_biased! {
-            recv(self.shutdown.signal()) -> _ => None,
-            recv(self.queue) -> job => job.ok(),
-        };
-        self.refill.note(self.queue.len());
-        job.filter(|_| !self.shutdown.is_stopped())
+        loop {
+            let job = select_biased! {
+                recv(self.shutdown.signal()) -> _ => None,
+                recv(self.errands.waiting) -> errand => {
+                    if let Ok(errand) = errand {
+                        Errands::run(&errand);
+                    }
+                    continue;
+                }
+                recv(self.queue) -> job => job.ok(),
+            };
+            self.refill.note(self.queue.len());
+            return job.filter(|_| !self.shutdown.is_stopped());
+        }
     }
 
     /// Runs one item; `None` if it was taken away from this thread meanwhile.

@@ -12,7 +12,7 @@ use super::observe::Notice;
 use super::plan::{Plan, open_roots};
 use super::worker::Worker;
 use crate::access::meet_volumes;
-use crate::catalog::{Exclusive, Writer};
+use crate::catalog::{CatalogError, Exclusive, ReadOnly, Writer};
 use crate::model::{Mode, ScanId};
 use crate::platform::{lower_priority, most_open_files};
 
@@ -87,6 +87,7 @@ pub(crate) fn start_engine(
     writer: &Writer,
     controls: &Controls,
 ) -> Result<Engine, ScanError> {
+    meet_disks(shared)?;
     let setup = Setup {
         controls: controls.clone(),
         writer: writer.handle(),
@@ -95,6 +96,18 @@ pub(crate) fn start_engine(
         disks: Arc::clone(&shared.disks),
     };
     Engine::start(setup, Worker::maker(shared, controls.limits.retries))
+}
+
+/// Gets to know the disks of the roots: how many threads are started depends on them.
+fn meet_disks(shared: &RunContext) -> Result<(), CatalogError> {
+    for root in ReadOnly::open(&shared.catalog)?.roots()? {
+        if let Some(open) = shared.roots.get(&root.id)
+            && let Ok(volume) = shared.volumes.of(&open.dir, open.dev)
+        {
+            shared.disks.meet(root.volume_id, &volume);
+        }
+    }
+    Ok(())
 }
 
 /// Leaves processor and disk to other programs. Not being allowed to is no

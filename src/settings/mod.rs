@@ -281,6 +281,7 @@ fn limits(settings: &Layer) -> Result<Limits, ConfigError> {
     Ok(Limits {
         workers: workers.unwrap_or(default.workers),
         reserve: workers.map_or(default.reserve, |_| 0),
+        threads: workers.unwrap_or(default.threads),
         queue_per_worker: count(Key::QueuePerThread, 1..=1_000)?
             .unwrap_or(default.queue_per_worker),
         batch_rows: count(Key::BatchRows, 1..=1_000_000)?.unwrap_or(default.batch_rows),

@@ -23,6 +23,7 @@ impl Workers {
         let (sender, done) = bounded(BATCH + threads);
         let options = PoolOptions {
             workers: threads,
+            reserve: 0,
             queue: BATCH,
         };
         let (token, metrics) = (Shutdown::token(), Arc::new(PoolMetrics::default()));

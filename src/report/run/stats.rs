@@ -25,6 +25,8 @@ struct Stats {
     writer_seconds: f64,
     writer_utilisation: f64,
     thread_utilisation: f64,
+    threads_started: u64,
+    threads_most: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -80,6 +82,8 @@ impl Stats {
             writer_seconds: timing.writer.as_secs_f64(),
             writer_utilisation: share(timing.writer, *elapsed),
             thread_utilisation: metrics.utilisation,
+            threads_started: metrics.threads,
+            threads_most: metrics.workers_peak,
         }
     }
 
@@ -103,11 +107,14 @@ impl Stats {
         )?;
         writeln!(
             out,
-            "SQLite: writer {:.2} s ({:.0} % of the time), queries {:.2} s; threads busy {:.0} %",
+            "SQLite: writer {:.2} s ({:.0} % of the time), queries {:.2} s; threads busy {:.0} %; \
+             {} threads, at most {} at work",
             self.writer_seconds,
             self.writer_utilisation * 100.0,
             self.query_seconds,
-            self.thread_utilisation * 100.0
+            self.thread_utilisation * 100.0,
+            self.threads_started,
+            self.threads_most,
         )
     }
 }

@@ -26,6 +26,9 @@ pub(crate) struct ItemContext<'a> {
     bytes_read: u64,
     /// The volume whose disk is known.
     met: Option<VolumeId>,
+    /// The volume whose files are read now, and whether they wait for a server.
+    turned_to: Option<VolumeId>,
+    is_far: bool,
 }
 
 /// The result of opening a copy.
@@ -66,6 +69,8 @@ impl<'a> ItemContext<'a> {
             results: Vec::new(),
             bytes_read: 0,
             met: None,
+            turned_to: None,
+            is_far: false,
         }
     }
 
@@ -103,14 +108,37 @@ impl<'a> ItemContext<'a> {
 
     /// Gets to know the disk of a volume that was not listed in this run.
     pub(crate) fn meet(&mut self, file: &OpenFile, volume: VolumeId) {
-        if self.met == Some(volume) {
-            return;
+        if self.met != Some(volume) {
+            self.met = Some(volume);
+            if !self.run.disks.has_met(volume)
+                && let Ok(now) = self.run.volumes.of(file, file.opened_as().dev)
+            {
+                self.run.disks.meet(volume, &now);
+            }
+            self.pace.turn_to(volume);
+            self.is_far = self.run.disks.is_far(volume);
         }
-        self.met = Some(volume);
-        if !self.run.disks.has_met(volume)
-            && let Ok(now) = self.run.volumes.of(file, file.opened_as().dev)
-        {
-            self.run.disks.meet(volume, &now);
+        self.answered();
+    }
+
+    /// Turns to the files of a volume.
+    pub(crate) fn turn_to(&mut self, volume: VolumeId) {
+        if self.turned_to != Some(volume) {
+            self.turned_to = Some(volume);
+            self.pace.turn_to(volume);
+            self.is_far = self.run.disks.is_far(volume);
+        }
+    }
+
+    /// Whether the files of the volume that this turned to wait for a server.
+    pub(crate) fn is_far(&self) -> bool {
+        self.is_far
+    }
+
+    /// Notes that the system answered, or a server.
+    pub(crate) fn answered(&self) {
+        if self.is_far {
+            self.run.disks.count_far(1);
         }
     }
 
@@ -163,6 +191,7 @@ impl<'a> ItemContext<'a> {
         let clock = Instant::now();
         let read = file.read_at(chunk, offset)?;
         self.pace.note(clock.elapsed());
+        self.answered();
         self.bytes_read += read as u64;
         self.worker.progress(read as u64);
         Ok(read)

@@ -3,7 +3,7 @@
 //! would make it seek between them.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -26,6 +26,10 @@ pub(crate) struct Disks {
     known: Mutex<HashMap<VolumeId, Arc<Disk>>>,
     /// Whether reads wait for a disk that could answer more of them at once.
     has_room: AtomicBool,
+    /// Whether any is far away.
+    has_far: AtomicBool,
+    /// Calls to far filesystems that were answered.
+    far_calls: AtomicU64,
 }
 
 /// The disk of a volume, or its disks.
@@ -33,6 +37,8 @@ pub(crate) struct Disks {
 struct Disk {
     /// Whether the system was asked about it.
     is_met: bool,
+    /// Whether calls to it wait for a server.
+    is_far: bool,
     kind: DiskKind,
     /// Whether the system reads much of a file before it is asked for.
     reads_far_ahead: bool,
@@ -149,6 +155,8 @@ impl Disks {
             mode,
             known: Mutex::default(),
             has_room: AtomicBool::new(false),
+            has_far: AtomicBool::new(false),
+            far_calls: AtomicU64::new(0),
         }
     }
 
@@ -156,6 +164,7 @@ impl Disks {
     pub(crate) fn meet(&self, id: VolumeId, volume: &Volume) {
         let below = Spindles::of(volume);
         let kind = DiskKind::of(&below, volume.network);
+        self.has_far.fetch_or(volume.network, Ordering::Relaxed);
         let mut known = self.lock();
         let mut others = known.values().map(|disk| &disk.spindle);
         let shared = others.find(|other| !below.disks.is_empty() && other.below == below);
@@ -168,6 +177,7 @@ impl Disks {
         if !known.get(&id).is_some_and(|disk| disk.is_met) {
             let disk = Disk {
                 is_met: true,
+                is_far: volume.network,
                 kind,
                 reads_far_ahead: is_far_ahead(platform::read_ahead(volume.dev)),
                 spindle,
@@ -182,12 +192,40 @@ impl Disks {
         self.lock().get(&volume).is_some_and(|disk| disk.is_met)
     }
 
+    /// Whether calls to a volume wait for a server.
+    pub(crate) fn is_far(&self, volume: VolumeId) -> bool {
+        self.lock().get(&volume).is_some_and(|disk| disk.is_far)
+    }
+
+    /// Whether that is so for any that was met.
+    pub(crate) fn has_far(&self) -> bool {
+        self.has_far.load(Ordering::Relaxed)
+    }
+
+    /// Whether that is so for all that were met.
+    pub(crate) fn are_all_far(&self) -> bool {
+        self.lock().values().all(|disk| disk.is_far)
+    }
+
+    /// Counts calls to far filesystems that were answered.
+    pub(crate) fn count_far(&self, calls: u64) {
+        self.far_calls.fetch_add(calls, Ordering::Relaxed);
+    }
+
+    /// How many there were.
+    pub(crate) fn far_calls(&self) -> u64 {
+        self.far_calls.load(Ordering::Relaxed)
+    }
+
     /// Notes what the reads of a worker tell about the disk of a volume.
     pub(crate) fn note_pace(&self, pace: &Pace, volume: VolumeId) {
         if !pace.is_slow() || self.mode == IoMode::Hdd {
             return;
         }
         let disk = self.disk(volume);
+        if disk.is_far {
+            return;
+        }
         // Where many ask at once, each waits for the others.
         if disk.has_room.load(Ordering::Relaxed) {
             return;

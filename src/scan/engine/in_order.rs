@@ -15,6 +15,8 @@ use crate::scan::error::ScanError;
 
 /// Files in one probe item.
 const PROBE_BATCH: usize = 64;
+/// Files in one item where calls wait for a server: so that all threads have some.
+const FAR_BATCH: usize = 4;
 /// Files that are looked at for a trial.
 const FOR_A_TRIAL: usize = 2_048;
 
@@ -78,7 +80,11 @@ impl<F: Feed> InOrder<F> {
 
     /// The next files of the same volume for any worker.
     fn batch(&mut self) -> Item {
-        let (most, most_bytes) = self.feed.limits();
+        let (mut most, most_bytes) = self.feed.limits();
+        let is_far = |(_, copy): &(_, WorkCopy)| self.disks.is_far(copy.volume);
+        if self.waiting.front().is_some_and(is_far) {
+            most = most.min(FAR_BATCH);
+        }
         let (mut files, mut bytes) = (Vec::new(), 0_u64);
         while files.len() < most
             && bytes < most_bytes

@@ -2,6 +2,7 @@
 //! workers report, decides what becomes of failures, and watches for stalls.
 //! How an item is done is not its business.
 
+mod crew;
 mod device_check;
 mod disk_order;
 mod faults;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, TryRecvError, bounded, select};
 
+use super::crew::Crew;
 use super::faults::Faults;
 use super::item::Work;
 use super::sources::Source;
@@ -67,8 +68,8 @@ pub(crate) struct Engine {
     pool: Pool<Work>,
     done: Receiver<Done<Work>>,
     setup: Setup,
-    /// Workers that may still be called.
-    reserve: usize,
+    /// How many threads take items.
+    crew: Crew,
     /// What failed, and what becomes of it.
     pub(crate) faults: Faults,
     /// Work that the queue had no room for.
@@ -91,19 +92,25 @@ impl Engine {
             shutdown,
             metrics,
         } = &setup.controls;
+        // Many idle threads take memory that is short on some machines.
+        let threads = match setup.disks.has_far() {
+            true => limits.threads.max(limits.workers),
+            false => limits.most_workers(),
+        };
         let options = PoolOptions {
             workers: limits.workers,
+            reserve: threads - limits.workers,
             queue: limits.queue_capacity(),
         };
         // Room for every item that can be under way, so that a worker never
         // waits for the loop that feeds it.
-        let (report, done) = bounded(limits.queue_capacity() + limits.most_workers());
+        let (report, done) = bounded(limits.queue_capacity() + threads);
         let pool_metrics = Arc::clone(&metrics.pool);
         let pool = Pool::start(options, shutdown, pool_metrics, report, make_worker)?;
         Ok(Self {
             pool,
             done,
-            reserve: limits.reserve,
+            crew: Crew::new(limits, threads, &setup.disks),
             faults: Faults::new(&setup.writer, metrics, setup.lead, limits),
             setup,
             refused: None,
@@ -117,6 +124,7 @@ impl Engine {
     /// sent to the writer: flush it before asking the catalog.
     pub(crate) fn run_stage(&mut self, source: &mut dyn Source) -> Result<StageEnd, ScanError> {
         self.watched = Instant::now();
+        self.crew.begin_stage();
         loop {
             if self.setup.controls.shutdown.is_stopped() {
                 return Ok(StageEnd::Interrupted);
@@ -192,19 +200,26 @@ impl Engine {
     /// writer died or shutdown is requested.
     fn wait(&mut self, source: &mut dyn Source) -> Result<(), ScanError> {
         let until_retry = self.faults.retries.next_in();
+        let longest = match self.crew.is_measuring() {
+            true => LONGEST_REST,
+            false => WATCH,
+        };
         select! {
             recv(self.done) -> done => {
                 self.take_in(done.map_err(|_| ScanError::PoolGone)?, source)
             }
             recv(self.setup.writer_died) -> _ => Err(writer_gone()),
             recv(self.setup.controls.shutdown.signal()) -> _ => Ok(()),
-            default(until_retry.map_or(WATCH, |pause| pause.min(WATCH))) => Ok(()),
+            default(until_retry.map_or(longest, |pause| pause.min(longest))) => {
+                self.admit();
+                Ok(())
+            }
         }
     }
 
     fn take_in(&mut self, done: Done<Work>, source: &mut dyn Source) -> Result<(), ScanError> {
         self.in_flight -= 1;
-        self.call_reserve();
+        self.admit();
         self.warned.remove(&done.job.id);
         let work = done.job.item;
         let ended = |source: &mut dyn Source| source.ended(&work.item);
@@ -225,11 +240,11 @@ impl Engine {
         Ok(())
     }
 
-    /// Lets more workers join, once, where reads wait for a disk that answers
-    /// several at once. From memory they would only get in each other's way.
-    fn call_reserve(&mut self) {
-        if self.reserve > 0 && self.setup.disks.has_room() {
-            self.pool.enlarge(std::mem::take(&mut self.reserve));
+    /// Lets as many threads take items as are of use now.
+    fn admit(&mut self) {
+        let to_do = || self.in_flight + self.pool.errands_waiting();
+        if let Some(threads) = self.crew.look(to_do) {
+            self.pool.admit(threads);
         }
     }
 

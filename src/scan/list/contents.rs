@@ -8,6 +8,7 @@ use super::diff::{Comparison, Diff};
 use super::entries::{Examiner, Found, FoundFile};
 use super::folder::Folder;
 use super::inodes::Inodes;
+use super::stats::ask_all;
 use super::subfolders::Subfolders;
 use super::visit::{Stop, Visit, fault};
 use crate::access::{is_racy, volume_row};
@@ -39,6 +40,8 @@ pub(super) struct Contents<'v, 'a, 'c> {
     inodes: Option<Inodes>,
     /// How many files may be opened while they are looked at.
     most_open: usize,
+    /// Whether calls wait for a server.
+    is_far: bool,
     /// When the listing began.
     began: i64,
     /// Whether an interrupted scan listed the folder before.
@@ -67,6 +70,7 @@ impl<'v, 'a, 'c> Contents<'v, 'a, 'c> {
         Ok(Self {
             is_elsewhere,
             most_open: most_open(visit, &folder, &volume),
+            is_far: volume.network,
             volume: volume_id,
             inodes: Inodes::of(&volume, &folder.stat),
             began,
@@ -142,6 +146,10 @@ impl<'v, 'a, 'c> Contents<'v, 'a, 'c> {
 impl Contents<'_, '_, '_> {
     fn read_entries(&mut self) -> Result<Vec<RawEntry>, Stop> {
         let mut entries = Vec::new();
+        if self.is_far {
+            // It was opened, and is read now.
+            self.visit.context.run.disks.count_far(2);
+        }
         let read = Entries::of(&mut self.folder.dir);
         for entry in read.map_err(fault(Step::ReadFolder))? {
             entries.push(entry.map_err(fault(Step::ReadFolder))?);
@@ -165,15 +173,27 @@ impl Contents<'_, '_, '_> {
             start_depth: item.start_depth,
             inodes: self.inodes,
             most_open: self.most_open,
+            far: self.is_far.then_some(&self.visit.context.run.disks),
             listing,
             scope: listing.scope(item.root),
         };
         let mut found = Found::default();
+        let mut answers = match self.is_far {
+            true => ask_all(
+                &self.folder.dir,
+                &entries,
+                &self.visit.context.run.disks,
+                self.visit.context.worker,
+            ),
+            false => Vec::new(),
+        }
+        .into_iter();
         for (number, entry) in entries.into_iter().enumerate() {
             if number % 1_000 == 999 {
                 self.visit.context.worker.progress(0);
             }
-            if let Err((name, error)) = examiner.sort(entry, &mut found) {
+            let answer = answers.next().flatten();
+            if let Err((name, error)) = examiner.sort(entry, answer, &mut found) {
                 self.visit.note_unexamined(&name, &error, &mut found)?;
             }
         }

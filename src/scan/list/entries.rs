@@ -8,6 +8,7 @@ use super::inodes::Inodes;
 use crate::model::{FileName, is_trash};
 use crate::platform::{Dir, EntryKind, Links, OpenFile, RawEntry, Stat};
 use crate::scan::context::ListingContext;
+use crate::scan::devices::Disks;
 use crate::scan::scope::{IgnoreChain, Scope};
 
 /// A file that a name leads to.
@@ -46,6 +47,8 @@ pub(crate) struct Examiner<'a> {
     pub(crate) inodes: Option<Inodes>,
     /// How many files may be opened rather than asked about.
     pub(crate) most_open: usize,
+    /// Where calls are counted that wait for a server.
+    pub(crate) far: Option<&'a Disks>,
     pub(crate) listing: &'a ListingContext,
     /// The name filters of its root.
     pub(crate) scope: &'a Scope,
@@ -54,9 +57,12 @@ pub(crate) struct Examiner<'a> {
 impl Examiner<'_> {
     /// Puts an entry where it belongs, asking the system only where the
     /// folder itself does not tell. Gives the name back with an error.
+    ///
+    /// `answer` is what the system said of it already, if it was asked.
     pub(crate) fn sort(
         &self,
         entry: RawEntry,
+        answer: Option<io::Result<Stat>>,
         found: &mut Found,
     ) -> Result<(), (FileName, io::Error)> {
         let RawEntry {
@@ -86,7 +92,7 @@ impl Examiner<'_> {
             }
             Some(EntryKind::File | EntryKind::Link) | None => {}
         }
-        match self.look_at(&name) {
+        match self.look_at(&name, answer) {
             Ok(None) => {}
             Ok(Some((stat, is_link))) => match stat.kind {
                 EntryKind::Folder => self.add_folder(&name, is_link, found),
@@ -108,8 +114,18 @@ impl Examiner<'_> {
 
     /// The state of an entry, or of what a link leads to, and whether it is a
     /// link; `None` for one that is not followed or leads nowhere.
-    fn look_at(&self, name: &OsStr) -> io::Result<Option<(Stat, bool)>> {
-        let stat = self.dir.stat_entry(name, Links::Refuse)?;
+    fn look_at(
+        &self,
+        name: &OsStr,
+        answer: Option<io::Result<Stat>>,
+    ) -> io::Result<Option<(Stat, bool)>> {
+        let ask = || {
+            if let Some(disks) = self.far {
+                disks.count_far(1);
+            }
+            self.dir.stat_entry(name, Links::Refuse)
+        };
+        let stat = answer.unwrap_or_else(ask)?;
         if stat.kind != EntryKind::Link {
             return Ok(Some((stat, false)));
         }

@@ -6,6 +6,7 @@ mod diff;
 mod entries;
 mod folder;
 mod inodes;
+mod stats;
 mod subfolders;
 mod visit;
 

@@ -70,6 +70,8 @@ impl Metrics {
             stage_began: (entered.after, entered.bytes_read),
             is_audit: self.is_audit.load(Ordering::Relaxed),
             workers: pool.workers,
+            threads: pool.threads,
+            workers_peak: pool.workers_peak,
             active: pool.active,
             queued: pool.queued,
             processed: pool.processed,

@@ -12,32 +12,60 @@ use crate::scan::engine::Item;
 
 /// Bytes that are asked for ahead of those that are read.
 const AHEAD: u64 = 4 << 20;
-/// What is asked for in one call. The system cuts longer requests off.
-const STEP: u64 = 1 << 20;
+/// What is asked for in one call. The system cuts longer requests off, at its own
+/// read-ahead where files are far away.
+const STEP: u64 = 512 << 10;
+const STEP_FAR: u64 = 128 << 10;
 /// Files that are open ahead of the one that is read.
 const MOST_OPEN: usize = 64;
 
 /// How far a file was asked for.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct ReadAhead {
     asked: u64,
+    step: u64,
+    /// Whether no more is asked for than was read: the rest may not be wanted.
+    is_careful: bool,
 }
 
 impl ReadAhead {
     /// Of a file that the system reads ahead of as it thinks best.
-    const OFF: Self = Self { asked: u64::MAX };
+    const OFF: Self = Self {
+        asked: u64::MAX,
+        step: STEP,
+        is_careful: false,
+    };
+
+    /// Of a file that is read to its end where a head moves.
+    pub(super) const fn of_seeking() -> Self {
+        Self {
+            asked: 0,
+            step: STEP,
+            is_careful: false,
+        }
+    }
+
+    /// Of a file that is far away, and may turn out to differ from others: each call
+    /// waits for the server, and several wait at once.
+    pub(super) const fn of_far() -> Self {
+        Self {
+            asked: 0,
+            step: STEP_FAR,
+            is_careful: true,
+        }
+    }
 
     /// Asks for what follows an offset.
     pub(super) fn from(&mut self, file: &OpenFile, offset: u64) {
-        self.until(file, offset.saturating_add(AHEAD));
-    }
-
-    /// Asks for everything up to an offset.
-    fn until(&mut self, file: &OpenFile, end: u64) {
-        let end = end.min(file.opened_as().meta.size);
+        let window = match self.is_careful {
+            true => offset.min(AHEAD),
+            false => AHEAD,
+        };
+        let size = file.opened_as().meta.size;
+        let end = offset.saturating_add(window).min(size);
         while self.asked < end {
-            file.advise_will_need(self.asked, STEP.min(end - self.asked));
-            self.asked += STEP;
+            file.advise_will_need(self.asked, self.step.min(size - self.asked));
+            self.asked += self.step;
         }
     }
 }
@@ -150,7 +178,7 @@ impl<'c> OpenAhead<'c> {
         if self.most == 1 {
             return ReadAhead::OFF;
         }
-        let mut ahead = ReadAhead::default();
+        let mut ahead = ReadAhead::of_seeking();
         match needs {
             Needs::Whole => {
                 ahead.from(file, 0);

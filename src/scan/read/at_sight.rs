@@ -15,6 +15,10 @@ use crate::platform::{Dir, Links, OpenFile};
 use crate::scan::context::ItemContext;
 use crate::scan::first_scan::{FirstScan, Meeting, state_of};
 
+/// Files of one folder that are read while it is listed, where calls wait for a
+/// server.
+const MOST_FAR: usize = 32;
+
 /// The folder whose files are read.
 pub(crate) struct ListedFolder<'a> {
     pub(crate) dir: &'a Dir,
@@ -50,10 +54,12 @@ impl ListedFolder<'_> {
         let Some(memory) = &item.run.first_scan else {
             return;
         };
-        item.pace.turn_to(self.volume);
+        item.turn_to(self.volume);
         let mut wanted = self.choose(memory, sampler, changes, open);
         let mut batch = sampler.batch();
-        let mut is_reading = self.hung.is_none();
+        // The files of a large folder that is far away are left to all threads.
+        let is_one_of_many = wanted.len() > MOST_FAR && item.run.disks.is_far(self.volume);
+        let mut is_reading = self.hung.is_none() && !is_one_of_many;
         let mut path = PathBuf::new();
         for window in wanted.chunks_mut(WINDOW) {
             let waits = item.pace.is_slow() && item.run.disks.may_ask_ahead(self.volume);
@@ -145,6 +151,7 @@ impl ListedFolder<'_> {
             Some(file) => file,
             None => self.dir.open_file(&change.name, self.links)?,
         };
+        item.answered();
         let state = state_of(change);
         if !is_in_state(file.opened_as(), &state) {
             return Ok(false);

@@ -27,6 +27,13 @@ pub(crate) struct Classes {
     pub(crate) bytes: u64,
 }
 
+/// Who reads the next classes, and how many of them and how many bytes are one item.
+struct Readers {
+    workers: usize,
+    classes: usize,
+    bytes: u64,
+}
+
 /// Where the classes come from.
 enum ClassSource {
     Catalog(Box<Candidates>),
@@ -154,13 +161,25 @@ impl HashSource {
 
     /// How many workers there are, and how many classes each reads at a time.
     /// Where reads wait for a disk, more workers with fewer classes each.
-    fn readers(&self) -> (usize, usize) {
+    fn readers(&self) -> Readers {
+        let mut next = self.waiting.iter().flat_map(|class| &class.copies);
+        if next.any(|copy| self.run.disks.is_far(copy.volume)) {
+            return Readers {
+                // Several items for each, because the largest come first.
+                workers: 4 * self.limits.threads,
+                classes: 1,
+                bytes: 0,
+            };
+        }
         let is_slow = self.run.disks.has_room();
-        let workers = match is_slow {
-            true => self.limits.most_workers(),
-            false => self.limits.workers,
-        };
-        (workers, classes_at_once(&self.run, is_slow))
+        Readers {
+            workers: match is_slow {
+                true => self.limits.most_workers(),
+                false => self.limits.workers,
+            },
+            classes: classes_at_once(&self.run, is_slow),
+            bytes: SMALL_CLASSES,
+        }
     }
 
     /// As many classes as are hashed at once, and more where they are small; but
@@ -168,8 +187,9 @@ impl HashSource {
     /// something to do to the end. Under `--bwlimit`, results should come one by
     /// one.
     fn bundle(&mut self) -> Result<Vec<HashClass>, ScanError> {
-        let (workers, at_once) = self.readers();
-        let share = self.left / workers as u64;
+        self.fetch()?;
+        let readers = self.readers();
+        let share = self.left / readers.workers as u64;
         let mut bytes = 0;
         let mut classes = Vec::new();
         loop {
@@ -178,8 +198,8 @@ impl HashSource {
                 return Ok(classes);
             };
             bytes = class.to_read().saturating_add(bytes);
-            let is_enough =
-                self.run.throttle.is_some() || classes.len() >= at_once && bytes > SMALL_CLASSES;
+            let is_enough = self.run.throttle.is_some()
+                || classes.len() >= readers.classes && bytes > readers.bytes;
             if !classes.is_empty() && (is_enough || bytes > share) {
                 return Ok(classes);
             }

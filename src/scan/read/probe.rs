@@ -17,7 +17,7 @@ pub(crate) fn probe_batch(item: &mut ItemContext<'_>, copies: &[WorkCopy], sampl
         if item.is_stopped() {
             break;
         }
-        item.pace.turn_to(copy.volume);
+        item.turn_to(copy.volume);
         if part % WINDOW == 0 && item.pace.is_slow() && item.run.disks.may_ask_ahead(copy.volume) {
             ask_for_all(item, &copies[part..copies.len().min(part + WINDOW)]);
         }

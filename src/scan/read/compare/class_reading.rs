@@ -141,7 +141,10 @@ impl<'c> ClassReading<'c> {
         // What is read ahead of a file that may turn out to differ from others is
         // read in vain.
         let is_alone = self.class.copies.len() == 1;
-        let mut ahead = self.class.seeks(item).then(ReadAhead::default);
+        let mut ahead = match self.class.seeks(item) {
+            true => Some(ReadAhead::of_seeking()),
+            false => item.is_far().then(ReadAhead::of_far),
+        };
         if let Some(ahead) = &mut ahead {
             ahead.from(&file, 0);
         }
