@@ -70,7 +70,7 @@ def kill_batches(context, rng, requirement):
     ends = []
     for action in pairs.ACTIONS[:2]:
         with context.workspace("act-kill") as folder:
-            runs = context.many(60, 2)
+            runs = context.many(20, 1)
             contents = [pairs.make(folder / str(number) / "tree", rng, count, 100) for number in range(runs)]
             time.sleep(3.1)
             # Each file takes at least 50 calls, most of them by the workers.
