@@ -6,13 +6,15 @@ use std::sync::Arc;
 
 use super::item::Item;
 use crate::catalog::WorkCopy;
-use crate::model::VolumeId;
+use crate::model::{VolumeId, total};
 use crate::scan::devices::{Disks, Manner};
 
 /// Files that are read: a tenth of a second where a head moves.
 const FILES: usize = 12;
-/// Fewer files than this are read in any order.
+/// Fewer files than this are read in any order, unless they are long: where two are
+/// read in turn, every chunk is a seek.
 const FEW: usize = 4 * FILES;
+const MANY_BYTES: u64 = 64 << 20;
 
 /// The trials of a stage, one at a time.
 pub(crate) struct Trials {
@@ -50,7 +52,8 @@ impl Trials {
     ) -> Option<Item> {
         let copies: Vec<_> = copies.filter(|copy| copy.volume == volume).collect();
         self.tried.insert(volume);
-        self.is_under_way = copies.len() >= FEW;
+        let bytes = total(copies.iter().map(|copy| copy.to_read));
+        self.is_under_way = is_worth_it(copies.len(), bytes);
         let some = far_apart(copies.len()).map(|at| copies[at].clone());
         (self.is_under_way).then(|| Item::trial(some.collect()))
     }
@@ -66,6 +69,11 @@ impl Trials {
     pub(crate) fn reset(&mut self) {
         self.is_under_way = false;
     }
+}
+
+/// Whether so many files, and bytes in them, are worth a trial.
+fn is_worth_it(files: usize, bytes: u64) -> bool {
+    files >= FEW || files > 1 && bytes >= MANY_BYTES
 }
 
 /// Some of so many files, from both ends in turn: never two neighbours, unless there
@@ -84,6 +92,12 @@ fn far_apart(count: usize) -> impl Iterator<Item = usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_few_files_are_tried_only_if_they_are_long() {
+        assert!(is_worth_it(FEW, 0) && !is_worth_it(FEW - 1, MANY_BYTES - 1));
+        assert!(is_worth_it(17, MANY_BYTES) && !is_worth_it(1, u64::MAX));
+    }
 
     #[test]
     fn files_of_a_trial_lie_far_apart() {
