@@ -13,7 +13,7 @@ mod undo;
 
 use std::io;
 
-pub use apply::{Applied, ApplyRequest, apply};
+pub use apply::{Applied, ApplyRequest, Left, apply};
 pub use empty::{Emptied, empty_trash};
 pub use plan::{
     GroupChange, PlanChanged, PlanImported, PlanMade, PlanRequest, RefusedRow, Spared, change_plan,

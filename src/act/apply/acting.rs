@@ -15,6 +15,14 @@ pub(crate) const STOPPED: &str = "not reached: stopped";
 /// the same project quota or encryption.
 pub(crate) const CANNOT_TAKE: &str = "its filesystem does not move it into the trash folder";
 
+/// What is noted of a name that went without the system saying whether a program
+/// writes to it.
+pub(crate) const UNLEASED: &str =
+    "unleased: it belongs to another user, so nobody can tell whether it is being written to";
+
+/// Why a name is in the trash that was to be deleted, where nothing else is known.
+pub(crate) const STILL_IN_TRASH: &str = "it was moved to the trash and not deleted";
+
 /// Why a group is skipped if several copies were to stay and not all of them are
 /// left.
 pub(crate) const FEWER_STAY: &str = "fewer copies would stay than the plan asks for";

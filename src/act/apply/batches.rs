@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::acting::{Acting, CANNOT_TAKE, STOPPED};
+use super::acting::{Acting, CANNOT_TAKE, STILL_IN_TRASH, STOPPED, UNLEASED};
 use super::intents::{Batch, Intents};
-use super::request::Applied;
+use super::request::{Applied, Left};
 use super::workers::Workers;
 use crate::act::ActError;
 use crate::act::recover::settle_entry;
@@ -160,12 +160,35 @@ impl<'a> Batches<'a> {
         refused.filter(has_another).collect()
     }
 
+    /// Why a name is in the trash, if it was to be elsewhere: deleted, or put back.
+    fn why_left<'o>(&self, outcome: &'o ActionOutcome) -> Option<&'o str> {
+        let reason = match outcome.reason.as_str() {
+            UNLEASED => "",
+            reason => reason,
+        };
+        let was_to_be_deleted = self.acting.action == Action::Delete;
+        match (outcome.progress, reason, was_to_be_deleted) {
+            (ActionState::Trashed, "", false) => None,
+            (ActionState::Trashed, "", true) => Some(STILL_IN_TRASH),
+            (ActionState::Trashed, reason, _) => Some(reason),
+            _ => None,
+        }
+    }
+
     fn count(&mut self, outcomes: &[ActionOutcome], batch: &Batch) {
         for outcome in outcomes {
+            let name = batch.names.get(&outcome.id);
+            if let Some((run, reason)) = self.run.zip(self.why_left(outcome)) {
+                self.applied.left.push(Left {
+                    path: name.map(|name| name.path.clone()).unwrap_or_default(),
+                    run,
+                    reason: reason.to_owned(),
+                });
+                continue;
+            }
             match outcome.progress {
                 ActionState::Trashed | ActionState::Deleted => {
                     self.applied.files += 1;
-                    let name = batch.names.get(&outcome.id);
                     let more = name.map_or(0, |name| name.occupied);
                     self.applied.bytes = total([self.applied.bytes, more]);
                 }

@@ -9,14 +9,13 @@ mod request;
 mod verify;
 mod workers;
 
-use std::path::Path;
 use std::sync::Arc;
 
-use acting::{Acting, FEWER_STAY};
+use acting::{Acting, FEWER_STAY, STILL_IN_TRASH};
 use batches::Batches;
 pub(crate) use protocol::sync_keeper;
 use request::BATCH;
-pub use request::{Applied, ApplyRequest};
+pub use request::{Applied, ApplyRequest, Left};
 pub(crate) use verify::{Held, refuse_less_trusted};
 use workers::Workers;
 
@@ -25,7 +24,7 @@ use super::files::Reach;
 use super::recover::recover;
 use super::space::Space;
 use crate::catalog::{Exclusive, ReadOnly};
-use crate::model::{PlanTotals, PlannedGroup, Role, total};
+use crate::model::{Action, ActionState, PlanTotals, PlannedCopy, PlannedGroup, Role, total};
 use crate::pool::Shutdown;
 
 /// Groups that are read from a plan at a time: one batch, if one copy of each goes.
@@ -195,9 +194,7 @@ impl Applying<'_> {
             });
             match is_as_planned {
                 true => copies.push(planned),
-                false if is_act && self.was_done(&group, path)? => {
-                    self.batches.applied.done_before += names;
-                    self.request.progress.dealt_with(names);
+                false if is_act && self.was_done(&group, &planned)? => {
                     self.request.progress.bytes(planned.copy.occupied);
                 }
                 false if is_act => {
@@ -226,8 +223,32 @@ impl Applying<'_> {
         Ok(group)
     }
 
-    fn was_done(&self, group: &PlannedGroup, path: &Path) -> Result<bool, ActError> {
+    /// Whether an earlier run has done this copy, and counts it. One that was to be
+    /// deleted and is in the trash is not done.
+    fn was_done(&mut self, group: &PlannedGroup, planned: &PlannedCopy) -> Result<bool, ActError> {
         let plan = self.request.plan.id;
-        Ok(self.reader.was_done(plan, group.number, path)?)
+        let first = self
+            .reader
+            .done_by(plan, group.number, &planned.copy.path)?;
+        if first.is_none() {
+            return Ok(false);
+        }
+        for path in planned.copy.names() {
+            match self.reader.done_by(plan, group.number, path)? {
+                Some((run, ActionState::Trashed)) if self.request.plan.action == Action::Delete => {
+                    self.batches.applied.left.push(Left {
+                        path: path.clone(),
+                        run,
+                        reason: STILL_IN_TRASH.to_owned(),
+                    });
+                    self.request.progress.skipped(1);
+                }
+                _ => {
+                    self.batches.applied.done_before += 1;
+                    self.request.progress.dealt_with(1);
+                }
+            }
+        }
+        Ok(true)
     }
 }

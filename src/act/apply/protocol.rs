@@ -1,11 +1,12 @@
 //! The protocol of one group, on a worker: open and hold the copy that stays,
 //! then for each copy that goes: open, hold, compare, move, look again.
 
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::acting::{Acting, CANNOT_TAKE, FEWER_STAY, STOPPED};
+use super::acting::{Acting, CANNOT_TAKE, FEWER_STAY, STOPPED, UNLEASED};
 use super::verify::Held;
 use crate::act::files::{Found, Refusal};
 use crate::act::progress::InHand;
@@ -174,15 +175,13 @@ impl GroupItem {
             return moves.take_back(reason);
         }
         let note = match held.is_unleased() || kept.is_unleased() {
-            true => {
-                "unleased: it belongs to another user, so nobody can tell whether it is being written to"
-            }
+            true => UNLEASED,
             false => "",
         };
-        if self.acting.action == Action::Delete {
-            moves.delete();
+        let is_gone = self.acting.action == Action::Trash || moves.delete();
+        if is_gone {
+            self.acting.space.goes(file);
         }
-        self.acting.space.goes(file);
         Ok(moves.outcomes(meta.ctime_ns, note))
     }
 }
@@ -199,6 +198,8 @@ pub(crate) fn sync_keeper(keeper: &Found) -> Result<(), Refusal> {
 struct Moves<'a> {
     made: Vec<(&'a Found, &'a Assigned)>,
     deleted: Vec<ActionId>,
+    /// Why others could not be deleted.
+    not_deleted: BTreeMap<ActionId, Refusal>,
 }
 
 impl<'a> Moves<'a> {
@@ -249,17 +250,22 @@ impl<'a> Moves<'a> {
         }
     }
 
-    /// Deletes what was moved. What cannot be deleted stays in the trash.
-    fn delete(&mut self) {
+    /// Deletes what was moved; whether no name is left. What cannot be deleted stays
+    /// in the trash.
+    fn delete(&mut self) -> bool {
         for (_, name) in &self.made {
             let Some(trash) = name.trash.as_deref() else {
                 continue;
             };
             match trash.dir.delete_entry(&Trash::name(name.id)) {
                 Ok(()) => self.deleted.push(name.id),
-                Err(error) => tracing::warn!(%error, entry = name.id.0, "stays in the trash"),
+                Err(error) => {
+                    let reason = format!("it cannot be deleted: {error}");
+                    self.not_deleted.insert(name.id, reason);
+                }
             }
         }
+        self.deleted.len() == self.made.len()
     }
 
     fn outcomes(&self, ctime_ns: i64, note: &str) -> Vec<ActionOutcome> {
@@ -271,7 +277,10 @@ impl<'a> Moves<'a> {
                     true => ActionState::Deleted,
                     false => ActionState::Trashed,
                 },
-                reason: note.to_owned(),
+                reason: match self.not_deleted.get(&name.id) {
+                    Some(reason) => reason.clone(),
+                    None => note.to_owned(),
+                },
                 ctime_ns: Some(ctime_ns),
             })
             .collect()

@@ -58,10 +58,24 @@ pub struct Applied {
     pub measured: Option<u64>,
     /// Names that were not touched, by reason.
     pub skipped: BTreeMap<String, u64>,
+    /// Names that are in the trash although they were to be deleted, or to be where
+    /// they were.
+    pub left: Vec<Left>,
     /// Names that an earlier run of the plan has done.
     pub done_before: u64,
     /// Whether it was stopped.
     pub is_interrupted: bool,
+}
+
+/// A name that is in the trash although it was to be elsewhere.
+#[derive(Debug)]
+pub struct Left {
+    /// The name it had.
+    pub path: PathBuf,
+    /// The run that moved it.
+    pub run: RunId,
+    /// Why it is there.
+    pub reason: String,
 }
 
 impl Applied {

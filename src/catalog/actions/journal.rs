@@ -143,14 +143,23 @@ impl ReadOnly {
         })?)
     }
 
-    /// Whether a name in a group of a plan is in the trash, or was deleted from it.
-    pub fn was_done(&self, plan: PlanId, group: u64, path: &Path) -> Result<bool, CatalogError> {
-        let done = "SELECT EXISTS (
-             SELECT 1 FROM runs JOIN actions ON actions.run = runs.id
+    /// The last run of a plan that moved a name in one of its groups to the trash, or
+    /// deleted it; `None` if the name is back, or was never touched.
+    pub fn done_by(
+        &self,
+        plan: PlanId,
+        group: u64,
+        path: &Path,
+    ) -> Result<Option<(RunId, ActionState)>, CatalogError> {
+        let done = "SELECT runs.id, actions.state
+               FROM runs JOIN actions ON actions.run = runs.id
               WHERE runs.plan = ?1 AND actions.group_no = ?2 AND actions.path = ?3
-                AND actions.state IN ('trashed', 'deleted'))";
+                AND actions.state IN ('trashed', 'deleted')
+              ORDER BY actions.id DESC LIMIT 1";
         let values = params![plan, signed(group), path_blob(path)];
-        Ok(sql::value(&self.connection, done, values)?)
+        Ok(sql::first(&self.connection, done, values, |row| {
+            Ok((row.get(0)?, rows::word(row, 1, ActionState::parse)?))
+        })?)
     }
 }
 

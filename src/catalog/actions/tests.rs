@@ -114,7 +114,12 @@ fn the_journal_and_the_rows_of_files_change_together() {
         .unwrap();
     assert_eq!((row("/r/b"), groups()), (None, 0));
     assert_eq!(catalog.roots().unwrap()[0].files, 1);
-    assert!(bed.reader().was_done(plan, 1, Path::new("/r/b")).unwrap());
+    assert!(
+        bed.reader()
+            .done_by(plan, 1, Path::new("/r/b"))
+            .unwrap()
+            .is_some()
+    );
     assert_eq!(bed.reader().verify().unwrap(), []);
 
     catalog.intend_again(&ids, ActionState::Restoring).unwrap();
@@ -147,7 +152,12 @@ fn what_is_skipped_keeps_its_row_and_has_a_reason() {
     catalog.skip(run, &skipped).unwrap();
     let entries = bed.reader().actions(run, ActionId(0), 9).unwrap();
     assert_eq!(entries[0].reason, "changed since the scan");
-    assert!(!bed.reader().was_done(plan, 1, Path::new("/r/b")).unwrap());
+    assert!(
+        bed.reader()
+            .done_by(plan, 1, Path::new("/r/b"))
+            .unwrap()
+            .is_none()
+    );
     assert!(
         bed.reader()
             .current_file(Path::new("/r/b"))

@@ -6,6 +6,7 @@ mod change;
 mod crash;
 mod keep;
 mod last_moment;
+mod left_in_trash;
 mod plan;
 mod plan_files;
 mod progress;

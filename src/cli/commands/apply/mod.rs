@@ -2,17 +2,20 @@
 
 mod file;
 
+use std::collections::BTreeSet;
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::plan::{measured_words, reclaimable};
 use super::plans::{plan_id, plan_of};
-use crate::act::{Applied, ApplyRequest, apply};
+use super::undo::list_skipped;
+use crate::act::{Applied, ApplyRequest, Left, apply};
 use crate::cli::args::{ApplyArgs, PlanName};
 use crate::cli::progress::Doing;
 use crate::cli::session::{Context, Watched};
 use crate::cli::terminal::{Exit, ask, exit, output};
-use crate::model::{Action, PlanHeader};
+use crate::model::{Action, PlanHeader, RunId};
 use crate::report::text::{counted, human_size};
 use file::plan_of_file;
 
@@ -112,20 +115,23 @@ fn summarise(context: &Context, request: &ApplyRequest, applied: &Applied) -> an
             counted(*names, "file", "files")
         )?;
     }
+    let left: Vec<_> = applied.left.iter().map(as_skipped).collect();
+    list_skipped(&mut out, &left, "left in the trash")?;
     let plan = request.plan.id;
-    if let Some(run) = applied.run.filter(|_| applied.files > 0) {
-        if request.plan.action == Action::Trash {
-            writeln!(
-                out,
-                "\nUndo:       {}",
-                context.command(&format!("undo {run}"))
-            )?;
-            writeln!(
-                out,
-                "Free space: {}",
-                context.command(&format!("empty-trash {run}"))
-            )?;
-        }
+    for run in runs_in_trash(request.plan.action, applied) {
+        writeln!(
+            out,
+            "\nUndo:       {}",
+            context.command(&format!("undo {run}"))
+        )?;
+        writeln!(
+            out,
+            "Free space: {}",
+            context.command(&format!("empty-trash {run}"))
+        )?;
+    }
+    let acted = applied.files > 0 || !applied.left.is_empty();
+    if let Some(run) = applied.run.filter(|_| acted) {
         writeln!(
             out,
             "Details:    {}",
@@ -140,9 +146,22 @@ fn summarise(context: &Context, request: &ApplyRequest, applied: &Applied) -> an
         )?;
     }
     out.flush()?;
-    Ok(match (applied.is_interrupted, applied.skipped.is_empty()) {
+    let is_clean = applied.skipped.is_empty() && applied.left.is_empty();
+    Ok(match (applied.is_interrupted, is_clean) {
         (true, _) => Exit::Interrupted,
         (false, true) => Exit::Done,
         (false, false) => Exit::Problems,
     })
+}
+
+fn as_skipped(left: &Left) -> (PathBuf, String) {
+    (left.path.clone(), left.reason.clone())
+}
+
+/// The runs whose files in the trash can be brought back or deleted.
+fn runs_in_trash(action: Action, applied: &Applied) -> BTreeSet<RunId> {
+    let moved = applied.run.filter(|_| applied.files > 0);
+    let moved = moved.filter(|_| action == Action::Trash);
+    let left = applied.left.iter().map(|left| left.run);
+    left.chain(moved).collect()
 }
