@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::ActError;
 use super::apply::{Held, refuse_less_trusted, sync_keeper};
 use super::files::{Reach, Refusal};
+use super::guards::{Guards, fleeting_tree};
 use super::progress::{ActProgress, InHand, expect};
 use super::recover::{is_back, recover};
 use super::space::{FreeSpace, Space};
@@ -101,6 +102,7 @@ fn empty_batch(
     let mut lookup = Lookup::build(reader.sibling()?, &[], &digests)?;
     let ids: Vec<_> = due.iter().map(|entry| entry.id).collect();
     catalog.intend_again(&ids, ActionState::Deleting)?;
+    let mut guards = Guards::default();
     let mut outcomes = Vec::new();
     for entry in due {
         if emptying.shutdown.is_stopped() {
@@ -111,13 +113,15 @@ fn empty_batch(
             outcomes.push(outcome(entry, ActionState::Restored, String::new()));
             continue;
         }
-        let mut keepers = vec![entry.action.keeper.clone()];
-        keepers.extend(
-            lookup
-                .of_digest(&entry.action.digest)?
-                .into_iter()
-                .map(|known| known.path),
-        );
+        // The plan accepted the first one; others must not belong to a program.
+        let first = Some(entry.action.keeper.clone());
+        let mut keepers: Vec<PathBuf> = first
+            .into_iter()
+            .filter(|keeper| fleeting_tree(keeper).is_none())
+            .collect();
+        let others = lookup.of_digest(&entry.action.digest)?.into_iter();
+        let others = others.map(|known| known.path);
+        keepers.extend(others.filter(|other| guards.tree_of(other).is_none()));
         emptying.progress.at(&entry.action.path);
         let in_hand = emptying.in_hand(entry);
         let deleted = delete(emptying, &reader, (entry, &in_hand), &keepers)?;

@@ -4,6 +4,7 @@
 mod apply;
 mod empty;
 mod files;
+mod guards;
 mod plan;
 mod progress;
 mod recover;

@@ -143,6 +143,7 @@ impl GroupItem {
         }
         let file = &found[0].file;
         let held = Held::take(file, self.acting.action)?;
+        keeper.refuse_volatile(found[0].fstype())?;
         let nobody_writes = || kept.holds() && held.holds();
         self.acting
             .prove(file, &keeper.file, &nobody_writes, &in_hand)?;
@@ -151,7 +152,6 @@ impl GroupItem {
             return Ok(names.iter().map(|name| rehearsed(name.id)).collect());
         }
         if self.acting.action == Action::Delete {
-            keeper.refuse_volatile(found[0].fstype())?;
             sync_keeper(keeper)?;
         }
         let mut moves = Moves::default();

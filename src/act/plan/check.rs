@@ -182,8 +182,8 @@ impl<'c> Check<'c> {
         Ok(match (row.role, candidate.spared) {
             (Role::Act, Some(reason)) => Err(format!("it cannot go: {}", reason.words())),
             (Role::Keep, _) if !candidate.may_keep => Err(
-                "it cannot stand for the others: it is outside the folders of the plan, or \
-                 where files cannot be told apart reliably"
+                "it cannot stand for the others: it is outside the folders of the plan, in a tree \
+                 that belongs to a program, or where files cannot be told apart reliably"
                     .to_owned(),
             ),
             _ => Ok(candidate.copy),

@@ -25,6 +25,8 @@ pub enum Spared {
     LinkedTo,
     /// Files on its filesystem cannot be told apart reliably.
     Filesystem(String),
+    /// It is only in memory, and others are not.
+    Volatile,
     /// No copy that could be compared with it stays.
     NoKeeper,
 }
@@ -43,6 +45,7 @@ impl Spared {
             Self::Filesystem(fstype) => {
                 format!("on {fstype}, where files cannot be told apart reliably")
             }
+            Self::Volatile => "only in memory, while others are on a disk".to_owned(),
             Self::NoKeeper => "no other copy would be kept to compare with".to_owned(),
         }
     }
@@ -57,6 +60,8 @@ pub(crate) struct Candidate {
     pub(crate) place: KeepPlace,
     /// Whether it may be kept as the copy that the others are compared with.
     pub(crate) may_keep: bool,
+    /// Whether it is gone once the computer is switched off.
+    pub(crate) is_volatile: bool,
     /// Why it must not go, if so.
     pub(crate) spared: Option<Spared>,
 }
@@ -99,6 +104,7 @@ pub(crate) struct Chosen {
 /// Decides about the copies of a group, best first. Whatever the rules and
 /// limits say, a copy goes only if another one that may be kept stays.
 pub(crate) fn choose(mut group: Vec<Candidate>, limits: &Limits) -> Vec<Chosen> {
+    spare_volatile(&mut group);
     group.sort_by(|one, other| one.place.cmp(&other.place));
     let kept = kept(&group, limits);
     let has_keeper = |at: usize| {
@@ -132,6 +138,18 @@ pub(crate) fn choose(mut group: Vec<Candidate>, limits: &Limits) -> Vec<Chosen> 
             spared,
         })
         .collect()
+}
+
+/// Nothing in memory stands for what is on a disk. It is left alone, since the rules
+/// may prefer it.
+fn spare_volatile(group: &mut [Candidate]) {
+    if group.iter().all(|one| one.is_volatile) {
+        return;
+    }
+    for one in group.iter_mut().filter(|one| one.is_volatile) {
+        one.may_keep = false;
+        one.spared.get_or_insert(Spared::Volatile);
+    }
 }
 
 /// Which copies stay, of a group in order of preference.
@@ -191,6 +209,7 @@ mod tests {
             place: KeepOrder::default().place(&copy, ScanId(1)),
             copy,
             may_keep: true,
+            is_volatile: false,
             spared: None,
         }
     }

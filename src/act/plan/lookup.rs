@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::choose::{Candidate, Spared};
-use super::guards::{guarded_by_content, guarded_by_name};
-use crate::act::files::is_acted_on;
+use crate::act::files::{IN_MEMORY, is_acted_on};
+use crate::act::guards::{Guards, fleeting_tree};
 use crate::catalog::{CatalogError, ReadOnly};
 use crate::model::{CopyEntry, KeepOrder};
 
@@ -31,7 +31,7 @@ pub(crate) struct Lookup<'c> {
     scope: &'c Scope,
     /// Filesystem types by the identity of the volume.
     fstypes: HashMap<String, String>,
-    guarded: HashMap<PathBuf, Option<&'static str>>,
+    guards: Guards,
     /// Which copies are kept rather than others.
     order: &'c KeepOrder,
 }
@@ -49,7 +49,7 @@ impl<'c> Lookup<'c> {
             catalog,
             scope,
             fstypes: volumes.map(|row| (row.identity, row.fstype)).collect(),
-            guarded: HashMap::new(),
+            guards: Guards::default(),
             order,
         })
     }
@@ -74,57 +74,48 @@ impl<'c> Lookup<'c> {
         if !(goes || stays) || row.is_corrupted {
             return Ok(None);
         }
-        let fstype = self.fstypes.get(&copy.volume).map_or("", String::as_str);
-        let is_one_file = is_acted_on(fstype) && copy.inode.is_some();
+        let fstype = self.fstypes.get(&copy.volume).cloned().unwrap_or_default();
+        let is_one_file = is_acted_on(&fstype) && copy.inode.is_some();
+        let is_volatile = fstype == IN_MEMORY;
         let names = copy.names().cloned().collect::<Vec<_>>();
+        let is_protected = names.iter().any(|name| self.is_protected(name));
+        let guard = self.guard(&names);
+        let is_fleeting = names.iter().any(|name| fleeting_tree(name).is_some());
         let spared = if !goes || (!matching.is_empty() && stays) {
             Some(Spared::Elsewhere)
         } else if !is_one_file {
-            Some(Spared::Filesystem(fstype.to_owned()))
+            Some(Spared::Filesystem(fstype))
         } else if row.nlink != names.len() as u64 {
             Some(Spared::MoreNames)
         } else if !copy.symlinks.is_empty() {
             Some(Spared::LinkedTo)
+        } else if is_protected {
+            Some(Spared::Protected)
         } else {
-            self.spared_by_place(&names)
+            guard.map(Spared::Guarded)
         };
+        // What belongs to a program goes when the program wants it, unless the user
+        // has said that it stays.
+        let lasts = !is_fleeting && (guard.is_none() || is_protected);
         Ok(Some(Candidate {
             place: self.order.place(&copy, row.first_scan),
-            may_keep: stays && is_one_file,
+            may_keep: stays && is_one_file && lasts,
+            is_volatile,
             spared,
             copy,
         }))
     }
 
-    fn spared_by_place(&mut self, names: &[PathBuf]) -> Option<Spared> {
-        let is_protected = |name: &PathBuf| {
-            let mut protected = self.scope.protected.iter();
-            protected.any(|folder| name.starts_with(folder))
-        };
-        if names.iter().any(is_protected) {
-            return Some(Spared::Protected);
-        }
-        if self.scope.include_guarded {
-            return None;
-        }
-        for name in names {
-            if let Some(tree) = guarded_by_name(name).or_else(|| self.guard(name)) {
-                return Some(Spared::Guarded(tree));
-            }
-        }
-        None
+    fn is_protected(&self, name: &Path) -> bool {
+        let mut protected = self.scope.protected.iter();
+        protected.any(|folder| name.starts_with(folder))
     }
 
-    /// The tree that a file is in, known by what else is in the folders above it:
-    /// on the disk, since the catalog lacks what is excluded or unreadable.
-    fn guard(&mut self, path: &Path) -> Option<&'static str> {
-        let folder = path.parent()?;
-        if let Some(known) = self.guarded.get(folder) {
-            return *known;
+    /// The guarded tree that one of these names is in.
+    fn guard(&mut self, names: &[PathBuf]) -> Option<&'static str> {
+        match self.scope.include_guarded {
+            true => None,
+            false => names.iter().find_map(|name| self.guards.tree_of(name)),
         }
-        let tree = guarded_by_content(|name| folder.join(name).symlink_metadata().is_ok())
-            .or_else(|| self.guard(folder));
-        self.guarded.insert(folder.to_owned(), tree);
-        tree
     }
 }

@@ -4,7 +4,6 @@
 mod change;
 mod check;
 mod choose;
-mod guards;
 mod import;
 mod lookup;
 mod measure;

@@ -1,6 +1,6 @@
 //! `dupescan plan`, `plans` and `protect`: what would go, and what never does.
 
-use super::pairs;
+use super::{names, pairs};
 use crate::env::TestEnv;
 
 /// The paths with a role in plan 1, below the environment.
@@ -132,7 +132,8 @@ fn a_guarded_tree_is_known_although_its_marks_are_excluded() {
     env.run("plan --keep under:tree/b")
         .ok()
         .says("in a borg repository");
-    assert_eq!(with_role(&env, "act"), ["tree/b/1"]);
+    // Nor does anything else go because of what is in it.
+    env.run("plans 1").refused(2);
 }
 
 #[test]
@@ -188,4 +189,62 @@ fn only_groups_across_folders_can_be_planned() {
     env.run("plan --import plan.jsonl")
         .code(1)
         .says("Nothing was imported");
+}
+
+#[test]
+fn what_a_program_may_delete_stands_for_nothing() {
+    for tree in [
+        "tree/.snapshots/1/snapshot",
+        "tree/.Trash-1000/files",
+        "tree/.local/share/Trash/files",
+        "tree/.stversions",
+        "tree/node_modules",
+    ] {
+        let env = TestEnv::new();
+        env.random("tree/deep/down/live", 1, 5_000);
+        env.copy("tree/deep/down/live", format!("{tree}/copy"));
+        env.settle_clock();
+        env.run("scan tree").ok();
+        env.run("plan").ok().says("Nothing to plan");
+        // Of two others, one stays.
+        env.copy("tree/deep/down/live", "tree/deep/down/another");
+        env.settle_clock();
+        env.run("scan tree").ok();
+        env.run("plan").ok().says("1 file in 1 group");
+        env.run("apply 1 --yes").ok();
+        // What is left in the program's tree is not enough to empty the trash.
+        let live = names(&env, "tree/deep");
+        env.remove(&live[0]);
+        env.settle_clock();
+        env.run("scan tree").ok();
+        env.run("empty-trash --yes")
+            .code(1)
+            .says("stays in the trash");
+    }
+}
+
+#[test]
+fn a_copy_in_a_program_s_tree_stands_for_others_if_the_user_says_so() {
+    let env = TestEnv::new();
+    env.random("tree/Old.photoslibrary/originals/1", 1, 5_000);
+    env.copy("tree/Old.photoslibrary/originals/1", "tree/loose");
+    env.settle_clock();
+    env.run("scan tree").ok();
+    env.run("plan").ok().says("Nothing to plan");
+    env.run("plan --protect tree/Old.photoslibrary")
+        .ok()
+        .says("1 file in 1 group");
+}
+
+#[test]
+fn bare_repositories_stay_whole() {
+    let env = TestEnv::new();
+    for repository in ["tree/one.git", "tree/two.git"] {
+        env.random(format!("{repository}/objects/ab/cd"), 1, 5_000);
+        env.random(format!("{repository}/refs/heads/main"), 2, 41);
+        env.random(format!("{repository}/HEAD"), 3, 23);
+    }
+    env.settle_clock();
+    env.run("scan tree").ok();
+    env.run("plan").ok().says("Nothing to plan");
 }
