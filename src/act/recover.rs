@@ -1,58 +1,112 @@
 //! Recovery after a crash: the disk tells what happened to each entry that is
 //! still open in the journal. Repeating it changes nothing.
 
+use std::collections::{HashMap, HashSet};
 use std::io;
+use std::path::PathBuf;
 
 use super::ActError;
-use super::trash::Trash;
+use super::trash::{Line, Trash};
 use crate::catalog::Exclusive;
-use crate::model::{Action, ActionEntry, ActionOutcome, ActionState};
+use crate::model::{Action, ActionEntry, ActionId, ActionOutcome, ActionState};
 use crate::platform::{Dir, Links, Stat};
+
+/// Why an entry is skipped that is under its name.
+const STOPPED: &str = "not reached: stopped";
 
 /// Settles all entries that a crash left open; says how many.
 pub fn recover(catalog: &mut Exclusive) -> Result<u64, ActError> {
     let open = catalog.open_actions()?;
-    let outcomes: Vec<ActionOutcome> = open.iter().map(settle_entry).collect();
+    let outcomes = settle_entries(&open);
     if !outcomes.is_empty() {
         catalog.settle_actions(&outcomes)?;
     }
     Ok(outcomes.len() as u64)
 }
 
-/// What became of an open entry.
-pub(crate) fn settle_entry(entry: &ActionEntry) -> ActionOutcome {
-    let in_trash = look_in_trash(entry);
-    let (progress, reason, ctime_ns) = match (entry.progress, in_trash) {
-        (ActionState::Moving, Ok(Some(stat))) => moved(entry, &stat),
-        (ActionState::Moving, Ok(None)) => match (entry.kind, exists(entry)) {
-            (_, true) => (ActionState::Skipped, "not reached: stopped", None),
-            // Only a file that was proved to have an equal copy is ever deleted.
-            (Action::Delete, false) => (ActionState::Deleted, "", None),
-            (Action::Trash, false) => {
-                let gone =
-                    "it is neither under its name nor in the trash: deleted by another program";
-                (ActionState::Skipped, gone, None)
+/// What became of open entries.
+pub(crate) fn settle_entries<'e>(
+    open: impl IntoIterator<Item = &'e ActionEntry>,
+) -> Vec<ActionOutcome> {
+    let mut lists = Lists::default();
+    open.into_iter()
+        .map(|entry| lists.settle_entry(entry))
+        .collect()
+}
+
+/// By trash folder, the entries that its list says were about to be deleted; `None`
+/// where it cannot be read.
+#[derive(Default)]
+struct Lists {
+    known: HashMap<PathBuf, Option<HashSet<ActionId>>>,
+}
+
+impl Lists {
+    fn settle_entry(&mut self, entry: &ActionEntry) -> ActionOutcome {
+        let in_trash = look_in_trash(entry);
+        let (progress, reason, ctime_ns) = match (entry.progress, in_trash) {
+            (ActionState::Moving, Ok(Some(stat))) => moved(entry, &stat),
+            (ActionState::Moving, Ok(None)) => {
+                let (progress, reason) = self.not_in_trash(entry);
+                (progress, reason, None)
             }
-        },
-        // The next scan finds it, and reads it: it may have changed in the trash.
-        (ActionState::Restoring, Ok(None)) => (ActionState::Restored, "", None),
-        (ActionState::Deleting, Ok(None)) => (ActionState::Deleted, "", None),
-        (_, Ok(Some(_))) => (ActionState::Trashed, "", None),
-        (ActionState::Moving, Err(_)) if is_in_its_place(entry) => {
-            (ActionState::Skipped, "not reached: stopped", None)
+            // The next scan finds it, and reads it: it may have changed in the trash.
+            (ActionState::Restoring, Ok(None)) => (ActionState::Restored, "", None),
+            (ActionState::Deleting, Ok(None)) => (ActionState::Deleted, "", None),
+            (_, Ok(Some(_))) => (ActionState::Trashed, "", None),
+            (ActionState::Moving, Err(_)) if is_in_its_place(entry) => {
+                (ActionState::Skipped, STOPPED, None)
+            }
+            (ActionState::Restoring, Err(_)) if is_in_its_place(entry) => {
+                (ActionState::Restored, "", None)
+            }
+            // Its disk may be offline: the entry stays open.
+            (open, Err(_)) => (open, "its trash folder cannot be opened", None),
+            (settled, Ok(None)) => (settled, "", None),
+        };
+        ActionOutcome {
+            id: entry.id,
+            progress,
+            reason: reason.to_owned(),
+            ctime_ns,
         }
-        (ActionState::Restoring, Err(_)) if is_in_its_place(entry) => {
-            (ActionState::Restored, "", None)
+    }
+
+    /// A file that was to be moved and is not in the trash: only the list there tells
+    /// whether this program deleted it. Another one may have renamed it.
+    fn not_in_trash(&mut self, entry: &ActionEntry) -> (ActionState, &'static str) {
+        let was_deleting = match entry.kind {
+            Action::Delete => self.was_deleting(entry),
+            Action::Trash => Some(false),
+        };
+        match (was_deleting, exists(entry)) {
+            (Some(true), _) => (ActionState::Deleted, ""),
+            (_, Ok(true)) => (ActionState::Skipped, STOPPED),
+            (Some(false), Ok(false)) => (
+                ActionState::Skipped,
+                "it is neither under its name nor in the trash: deleted or moved by another program",
+            ),
+            (None, Ok(false)) => (
+                entry.progress,
+                "the list in its trash folder cannot be read",
+            ),
+            (_, Err(_)) => (entry.progress, "its name cannot be looked up"),
         }
-        // Its disk may be offline: the entry stays open.
-        (open, Err(_)) => (open, "its trash folder cannot be opened", None),
-        (settled, Ok(None)) => (settled, "", None),
-    };
-    ActionOutcome {
-        id: entry.id,
-        progress,
-        reason: reason.to_owned(),
-        ctime_ns,
+    }
+
+    fn was_deleting(&mut self, entry: &ActionEntry) -> Option<bool> {
+        let trash = &entry.action.trash;
+        if !self.known.contains_key(trash) {
+            let read = Trash::open(trash).and_then(|trash| trash.lines());
+            let ids = match read {
+                Ok(lines) => Some(lines.iter().filter_map(Line::deleting).collect()),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Some(HashSet::new()),
+                Err(_) => None,
+            };
+            self.known.insert(trash.clone(), ids);
+        }
+        let ids = self.known.get(trash)?.as_ref();
+        ids.map(|ids| ids.contains(&entry.id))
     }
 }
 
@@ -105,8 +159,15 @@ fn look_in_trash(entry: &ActionEntry) -> io::Result<Option<Stat>> {
     }
 }
 
-fn exists(entry: &ActionEntry) -> bool {
-    std::fs::symlink_metadata(&entry.action.path).is_ok()
+/// Whether some file has the name of an entry.
+fn exists(entry: &ActionEntry) -> io::Result<bool> {
+    match std::fs::symlink_metadata(&entry.action.path) {
+        Ok(_) => Ok(true),
+        Err(error) => match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(false),
+            _ => Err(error),
+        },
+    }
 }
 
 fn put_back(entry: &ActionEntry) -> io::Result<()> {

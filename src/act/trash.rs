@@ -68,6 +68,17 @@ impl Trash {
 
     /// Adds lines to its list and waits until they are on the disk.
     pub(crate) fn note(&self, lines: &[Line]) -> io::Result<()> {
+        self.append(lines)?.sync_data()
+    }
+
+    /// Adds a line that an entry is about to be deleted without ever having been in
+    /// the trash for the journal. A killed program leaves it behind even if it is not
+    /// on the disk yet.
+    pub(crate) fn note_deleting(&self, id: ActionId) -> io::Result<()> {
+        self.append(&[Line::Deleting { id: id.0 }]).map(drop)
+    }
+
+    fn append(&self, lines: &[Line]) -> io::Result<File> {
         let mut text = Vec::new();
         for line in lines {
             serde_json::to_writer(&mut text, line)?;
@@ -75,7 +86,7 @@ impl Trash {
         }
         let mut file: File = self.dir.append_to(OsStr::new(MANIFEST))?;
         file.write_all(&text)?;
-        file.sync_data()
+        Ok(file)
     }
 
     /// Its list. A line that a crash cut off is skipped.
@@ -139,6 +150,8 @@ pub(crate) enum Line {
         gid: u32,
         mode: u32,
     },
+    /// A file that is about to be deleted, right after it was moved here.
+    Deleting { id: i64 },
 }
 
 /// A path: as text for people, and exactly in Base64.
@@ -172,6 +185,14 @@ impl Line {
             place: Place::of(below),
             size: state.size,
             mtime_ns: state.mtime_ns,
+        }
+    }
+
+    /// The entry that is about to be deleted.
+    pub(crate) fn deleting(&self) -> Option<ActionId> {
+        match self {
+            Self::Deleting { id } => Some(ActionId(*id)),
+            _ => None,
         }
     }
 

@@ -10,7 +10,7 @@ use super::intents::{Batch, Intents};
 use super::request::{Applied, Left};
 use super::workers::Workers;
 use crate::act::ActError;
-use crate::act::recover::settle_entry;
+use crate::act::recover::settle_entries;
 use crate::act::space::FreeSpace;
 use crate::catalog::Exclusive;
 use crate::model::{
@@ -212,7 +212,7 @@ fn lost(
     }
     let open = catalog.open_actions()?;
     let lost = open.iter().filter(|entry| is_lost(&entry.id));
-    Ok(lost.map(settle_entry).collect())
+    Ok(settle_entries(lost))
 }
 
 /// These groups with those copies only that have one of the names.

@@ -250,14 +250,16 @@ impl<'a> Moves<'a> {
         }
     }
 
-    /// Deletes what was moved; whether no name is left. What cannot be deleted stays
-    /// in the trash.
+    /// Deletes what was moved, each name noted in the list first: without that, nobody
+    /// can tell after a crash who deleted it. Whether no name is left: what cannot be
+    /// deleted stays in the trash.
     fn delete(&mut self) -> bool {
         for (_, name) in &self.made {
             let Some(trash) = name.trash.as_deref() else {
                 continue;
             };
-            match trash.dir.delete_entry(&Trash::name(name.id)) {
+            let noted = trash.note_deleting(name.id);
+            match noted.and_then(|()| trash.dir.delete_entry(&Trash::name(name.id))) {
                 Ok(()) => self.deleted.push(name.id),
                 Err(error) => {
                     let reason = format!("it cannot be deleted: {error}");

@@ -10,6 +10,7 @@ mod left_in_trash;
 mod plan;
 mod plan_files;
 mod progress;
+mod recover;
 mod trash;
 mod undo;
 
