@@ -47,19 +47,29 @@ impl<'p> Place<'p> {
     }
 }
 
-/// Marks the file at a path as deleted since the newest scan.
-pub(crate) fn take_away(connection: &Connection, path: &Path) -> rusqlite::Result<()> {
-    let Some(place) = Place::of(connection, path)? else {
+/// Marks a file as deleted since the newest scan. A row that another file has
+/// meanwhile stays: a scan may have come between a crash and this.
+pub(crate) fn take_away(connection: &Connection, file: &NewAction) -> rusqlite::Result<()> {
+    let Some(place) = Place::of(connection, &file.path)? else {
         return Ok(());
     };
-    let file = params![place.folder, place.name];
     let mark = "UPDATE files SET removed_in = (SELECT coalesce(max(id), 0) FROM scans)
-          WHERE folder = ?1 AND name = ?2 AND removed_in IS NULL RETURNING size";
-    if let Some(size) = sql::first(connection, mark, file, |row| row.get(0))? {
-        place.count(connection, -1, size)?;
-    }
+          WHERE folder = ?1 AND name = ?2 AND removed_in IS NULL
+            AND size = ?3 AND mtime_ns = ?4 AND ino IS ?5 RETURNING size";
+    let state = &file.state;
+    let values = params![
+        place.folder,
+        place.name,
+        signed(state.size),
+        state.mtime_ns,
+        state.ino.map(u64::cast_signed),
+    ];
+    let Some(size) = sql::first(connection, mark, values, |row| row.get(0))? else {
+        return Ok(());
+    };
+    place.count(connection, -1, size)?;
     let clear = "DELETE FROM faults WHERE folder = ?1 AND name = ?2";
-    sql::run(connection, clear, file).map(drop)
+    sql::run(connection, clear, params![place.folder, place.name]).map(drop)
 }
 
 /// Restores the row of a file that is back under its name, in the state that it

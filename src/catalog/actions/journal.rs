@@ -238,7 +238,7 @@ fn settle(transaction: &Transaction<'_>, outcome: &ActionOutcome) -> rusqlite::R
     match (before.progress, progress, ctime_ns) {
         // What was in the trash before has no row: another file may have its name.
         (ActionState::Moving, ActionState::Trashed | ActionState::Deleted, _) => {
-            effects::take_away(transaction, &before.action.path)
+            effects::take_away(transaction, &before.action)
         }
         (_, ActionState::Restored, Some(ctime)) => {
             effects::bring_back(transaction, &before.action, *ctime)?;

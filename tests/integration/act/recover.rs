@@ -61,3 +61,21 @@ fn a_name_that_cannot_be_looked_up_leaves_its_entry_open() {
     env.run("undo").ok();
     assert_eq!(env.sql::<String>("SELECT state FROM actions"), "skipped");
 }
+
+#[test]
+fn a_file_that_took_the_name_after_a_kill_keeps_its_row() {
+    let env = pairs(1);
+    env.run("plan --keep under:tree/b").ok();
+    if !killed(&env, "syncfs", "apply 1 --yes") {
+        skip!("strace is not here");
+    }
+    assert_eq!(names(&env, "tree"), ["tree/b/1"]);
+    env.copy("tree/b/1", "tree/a/1").settle_clock();
+    env.run("scan tree").ok();
+    assert_eq!(env.groups().len(), 1);
+    env.run("undo")
+        .code(1)
+        .says("another file has its name now");
+    assert_eq!(env.groups().len(), 1);
+    assert_eq!(env.sql::<String>("SELECT state FROM actions"), "trashed");
+}
