@@ -1,14 +1,14 @@
 //! Recovery after a crash: the disk tells what happened to each entry that is
 //! still open in the journal. Repeating it changes nothing.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::path::PathBuf;
 
 use super::ActError;
 use super::trash::{Line, Trash};
 use crate::catalog::Exclusive;
-use crate::model::{Action, ActionEntry, ActionId, ActionOutcome, ActionState};
+use crate::model::{Action, ActionEntry, ActionId, ActionOutcome, ActionState, FileState, RunId};
 use crate::platform::{Dir, Links, Stat};
 
 /// Why an entry is skipped that is under its name.
@@ -24,14 +24,66 @@ pub fn recover(catalog: &mut Exclusive) -> Result<u64, ActError> {
     Ok(outcomes.len() as u64)
 }
 
-/// What became of open entries.
+/// What became of open entries: of all names of a copy together.
 pub(crate) fn settle_entries<'e>(
     open: impl IntoIterator<Item = &'e ActionEntry>,
 ) -> Vec<ActionOutcome> {
     let mut lists = Lists::default();
-    open.into_iter()
-        .map(|entry| lists.settle_entry(entry))
-        .collect()
+    let mut copies: BTreeMap<_, Vec<(&ActionEntry, ActionOutcome)>> = BTreeMap::new();
+    for entry in open {
+        let names = copies.entry(copy_of(entry)).or_default();
+        names.push((entry, lists.settle_entry(entry)));
+    }
+    for names in copies.values_mut() {
+        keep_together(names);
+    }
+    let outcomes = copies.into_values().flatten();
+    outcomes.map(|(_, outcome)| outcome).collect()
+}
+
+/// What the names of one copy have in common, and no others. Without an inode number
+/// each name is a copy of its own.
+fn copy_of(entry: &ActionEntry) -> (RunId, u64, Option<u64>, i64, Option<ActionId>) {
+    let FileState { ino, ctime_ns, .. } = entry.action.state;
+    let alone = ino.is_none().then_some(entry.id);
+    (entry.run, entry.action.group, ino, ctime_ns, alone)
+}
+
+/// A copy goes with all its names or none: if not all had been moved, those that were
+/// go back.
+fn keep_together(names: &mut [(&ActionEntry, ActionOutcome)]) {
+    let is = |names: &[(&ActionEntry, ActionOutcome)], state| {
+        names.iter().any(|(_, outcome)| outcome.progress == state)
+    };
+    // What is deleted was moved with all its names before.
+    if is(names, ActionState::Deleted) {
+        return;
+    }
+    let is_open = is(names, ActionState::Moving);
+    if !is_open && !is(names, ActionState::Skipped) {
+        return;
+    }
+    let was_moved = |(entry, outcome): &&mut (&ActionEntry, ActionOutcome)| {
+        let is_itself = outcome.reason.is_empty();
+        entry.progress == ActionState::Moving
+            && outcome.progress == ActionState::Trashed
+            && is_itself
+    };
+    for (entry, outcome) in names.iter_mut().filter(was_moved) {
+        (outcome.progress, outcome.reason) = match is_open {
+            true => (
+                ActionState::Moving,
+                "not all its names can be looked up".into(),
+            ),
+            false => match put_back(entry) {
+                Ok(()) => (ActionState::Skipped, STOPPED.into()),
+                Err(error) => {
+                    let reason = format!("{STOPPED}, and it cannot be put back: {error}");
+                    (ActionState::Trashed, reason)
+                }
+            },
+        };
+    }
 }
 
 /// By trash folder, the entries that its list says were about to be deleted; `None`

@@ -184,7 +184,6 @@ impl Applying<'_> {
         let mut copies = Vec::new();
         for planned in std::mem::take(&mut group.copies) {
             let path = &planned.copy.path;
-            let names = planned.copy.names().count() as u64;
             let is_act = planned.role == Role::Act;
             let now = self.reader.current_file(path)?;
             let is_as_planned = now.is_some_and(|now| {
@@ -194,13 +193,8 @@ impl Applying<'_> {
             });
             match is_as_planned {
                 true => copies.push(planned),
-                false if is_act && self.was_done(&group, &planned)? => {
-                    self.request.progress.bytes(planned.copy.occupied);
-                }
                 false if is_act => {
-                    let reason = "a newer scan found that it has changed or is gone";
-                    self.batches.applied.skip(reason, names);
-                    self.request.progress.skipped(names);
+                    self.leave_out(&group, &planned)?;
                     self.request.progress.bytes(planned.copy.occupied);
                 }
                 false => {}
@@ -223,32 +217,34 @@ impl Applying<'_> {
         Ok(group)
     }
 
-    /// Whether an earlier run has done this copy, and counts it. One that was to be
-    /// deleted and is in the trash is not done.
-    fn was_done(&mut self, group: &PlannedGroup, planned: &PlannedCopy) -> Result<bool, ActError> {
+    /// Counts the names of a copy that is not as planned: those that an earlier run has
+    /// done, and those that have changed. One that was to be deleted and is in the trash
+    /// is not done.
+    fn leave_out(&mut self, group: &PlannedGroup, planned: &PlannedCopy) -> Result<(), ActError> {
         let plan = self.request.plan.id;
-        let first = self
-            .reader
-            .done_by(plan, group.number, &planned.copy.path)?;
-        if first.is_none() {
-            return Ok(false);
-        }
+        let (mut done, mut changed, mut left) = (0, 0, Vec::new());
         for path in planned.copy.names() {
             match self.reader.done_by(plan, group.number, path)? {
+                None => changed += 1,
                 Some((run, ActionState::Trashed)) if self.request.plan.action == Action::Delete => {
-                    self.batches.applied.left.push(Left {
+                    left.push(Left {
                         path: path.clone(),
                         run,
                         reason: STILL_IN_TRASH.to_owned(),
                     });
-                    self.request.progress.skipped(1);
                 }
-                _ => {
-                    self.batches.applied.done_before += 1;
-                    self.request.progress.dealt_with(1);
-                }
+                Some(_) => done += 1,
             }
         }
-        Ok(true)
+        let progress = &self.request.progress;
+        progress.dealt_with(done);
+        progress.skipped(changed + left.len() as u64);
+        let applied = &mut self.batches.applied;
+        applied.done_before += done;
+        applied.left.extend(left);
+        if changed > 0 {
+            applied.skip("a newer scan found that it has changed or is gone", changed);
+        }
+        Ok(())
     }
 }
