@@ -12,7 +12,7 @@ use super::progress::{ActProgress, expect};
 use super::recover::{is_back, recover};
 use super::trash::{Line, Trash};
 use crate::catalog::Exclusive;
-use crate::model::{ActionEntry, ActionId, ActionOutcome, ActionState, RunId};
+use crate::model::{ActionEntry, ActionId, ActionOutcome, ActionState, RunId, escape};
 use crate::platform::{Dir, Links, Ownership, effective_user};
 use crate::pool::Shutdown;
 
@@ -151,7 +151,13 @@ impl Folders {
         if let Some(known) = self.trashes.get(path) {
             return Ok(Rc::clone(known));
         }
-        let trash = Trash::open(path)?;
+        let trash = Trash::open(path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => {
+                let path = escape(path);
+                io::Error::other(format!("its trash folder {path} is not there"))
+            }
+            _ => error,
+        })?;
         let mut owners = BTreeMap::new();
         for line in trash.lines().unwrap_or_default() {
             if let Line::Folder {

@@ -147,11 +147,14 @@ impl Exclusive {
                 });
             }
         }
-        self.connection.execute(
+        let transaction = self.connection.transaction()?;
+        transaction.execute(
             "UPDATE roots SET path = ?2, volume = ?3 WHERE id = ?1",
             params![root.id, path_blob(new), volume],
         )?;
-        forget_summary(&self.connection)?;
+        move_paths(&transaction, old, new)?;
+        forget_summary(&transaction)?;
+        transaction.commit()?;
         self.root_at(new)
     }
 
@@ -168,6 +171,43 @@ impl Exclusive {
         let set = "UPDATE roots SET follow = ?2 WHERE id = ?1";
         Ok(sql::run(&self.connection, set, params![root, follow]).map(drop)?)
     }
+}
+
+/// Gives plans, the journal and protected folders the paths that they have below a root
+/// that has moved: undoing looks for its files there.
+fn move_paths(connection: &Connection, old: &Path, new: &Path) -> rusqlite::Result<()> {
+    // The root folder itself is the only path that ends in a slash.
+    let (old, new) = (path_blob(old), path_blob(new));
+    let from = old.strip_suffix(b"/").unwrap_or(old);
+    let to = new.strip_suffix(b"/").unwrap_or(new);
+    let below = |column: &str| {
+        format!("({column} = ?3 OR substr({column}, 1, length(?1) + 1) = CAST(?1 || '/' AS BLOB))")
+    };
+    let moved = |column: &str| {
+        format!(
+            "CASE {column} WHEN ?3 THEN ?4
+                 ELSE CAST(?2 || substr({column}, length(?1) + 1) AS BLOB) END"
+        )
+    };
+    let values = params![from, to, old, new];
+    for (table, column) in [
+        ("actions", "path"),
+        ("actions", "keeper"),
+        ("actions", "trash"),
+        ("plan_files", "path"),
+        ("plan_files", "root"),
+    ] {
+        let (moved, below) = (moved(column), below(column));
+        let update = format!("UPDATE {table} SET {column} = {moved} WHERE {below}");
+        sql::run(connection, &update, values)?;
+    }
+    // Another folder may be at the old path by now: that one stays protected.
+    let (moved, below) = (moved("path"), below("path"));
+    let protect = format!(
+        "INSERT OR IGNORE INTO protected (path, created_at)
+         SELECT {moved}, created_at FROM protected WHERE {below}"
+    );
+    sql::run(connection, &protect, values).map(drop)
 }
 
 /// The folder at `below`, if it and all folders above it are catalogued.

@@ -1,5 +1,5 @@
-//! What the next command finds after a kill, when other programs did something to
-//! the files in between.
+//! What the next command finds after a kill, or after a root has moved, when other
+//! programs did something to the files in between.
 
 use super::{injected, names, pairs};
 use crate::env::TestEnv;
@@ -118,4 +118,27 @@ fn a_copy_of_which_one_name_is_in_the_trash_is_not_done() {
         .code(1)
         .says("1 file")
         .says("changed or is gone");
+}
+
+#[test]
+fn the_trash_of_a_root_that_has_moved_is_found() {
+    for next in ["undo", "empty-trash --yes"] {
+        let env = pairs(3);
+        env.run("protect tree/b").ok();
+        env.run("plan --keep under:tree/b").ok();
+        env.run("apply 1 --yes --max-files 2").ok();
+        env.rename("tree", "moved");
+        env.run("roots move tree moved").ok();
+        // What is left of the plan is done there, too.
+        env.run("apply 1 --yes").ok().says("1 file moved");
+        env.run("undo").ok().says("1 file brought back");
+        let expected = match next {
+            "undo" => "2 files brought back",
+            _ => "2 files deleted",
+        };
+        env.run(next).ok().says(expected);
+        let left = names(&env, "moved");
+        assert_eq!(left.len(), if next == "undo" { 6 } else { 4 });
+        env.run("protect").ok().says("moved/b");
+    }
 }
