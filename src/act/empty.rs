@@ -9,7 +9,7 @@ use super::apply::{Held, refuse_less_trusted, sync_keeper};
 use super::files::{Reach, Refusal};
 use super::guards::{Guards, fleeting_tree};
 use super::progress::{ActProgress, InHand, expect};
-use super::recover::{is_back, recover};
+use super::recover::{GONE, is_back, is_gone, recover};
 use super::space::{FreeSpace, Space};
 use super::trash::Trash;
 use crate::access::content::{Comparison, compare};
@@ -111,6 +111,13 @@ fn empty_batch(
         }
         if is_back(entry) {
             outcomes.push(outcome(entry, ActionState::Restored, String::new()));
+            continue;
+        }
+        if is_gone(emptying.reach, entry) {
+            emptying.progress.skipped(1);
+            let path = entry.action.path.clone();
+            emptied.skipped.push((path, GONE.to_owned()));
+            outcomes.push(outcome(entry, ActionState::Gone, GONE.to_owned()));
             continue;
         }
         // The plan accepted the first one; others must not belong to a program.

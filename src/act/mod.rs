@@ -22,7 +22,7 @@ pub use plan::{
 };
 pub use progress::{ActMoment, ActProgress};
 pub use recover::recover;
-pub use undo::{Undone, undo, undo_trash};
+pub use undo::{Undone, last_to_undo, undo, undo_trash};
 
 use crate::catalog::CatalogError;
 use crate::pool::PoolError;

@@ -6,10 +6,14 @@ use std::io;
 use std::path::PathBuf;
 
 use super::ActError;
+use super::files::Reach;
 use super::trash::{Line, Trash};
 use crate::catalog::Exclusive;
 use crate::model::{Action, ActionEntry, ActionId, ActionOutcome, ActionState, FileState, RunId};
-use crate::platform::{Dir, Links, Stat};
+use crate::platform::{Dir, Entries, Links, Stat};
+
+/// Why an entry cannot come back.
+pub(crate) const GONE: &str = "it is no longer in the trash";
 
 /// Why an entry is skipped that is under its name.
 const STOPPED: &str = "not reached: stopped";
@@ -17,18 +21,24 @@ const STOPPED: &str = "not reached: stopped";
 /// Settles all entries that a crash left open; says how many.
 pub fn recover(catalog: &mut Exclusive) -> Result<u64, ActError> {
     let open = catalog.open_actions()?;
-    let outcomes = settle_entries(&open);
-    if !outcomes.is_empty() {
-        catalog.settle_actions(&outcomes)?;
+    if open.is_empty() {
+        return Ok(0);
     }
+    let reach = Reach::of(&catalog.reader()?, &[])?;
+    let outcomes = settle_entries(&reach, &open);
+    catalog.settle_actions(&outcomes)?;
     Ok(outcomes.len() as u64)
 }
 
 /// What became of open entries: of all names of a copy together.
 pub(crate) fn settle_entries<'e>(
+    reach: &Reach,
     open: impl IntoIterator<Item = &'e ActionEntry>,
 ) -> Vec<ActionOutcome> {
-    let mut lists = Lists::default();
+    let mut lists = Lists {
+        reach,
+        known: HashMap::new(),
+    };
     let mut copies: BTreeMap<_, Vec<(&ActionEntry, ActionOutcome)>> = BTreeMap::new();
     for entry in open {
         let names = copies.entry(copy_of(entry)).or_default();
@@ -86,21 +96,28 @@ fn keep_together(names: &mut [(&ActionEntry, ActionOutcome)]) {
     }
 }
 
-/// By trash folder, the entries that its list says were about to be deleted; `None`
-/// where it cannot be read.
-#[derive(Default)]
-struct Lists {
+/// What the disk says of entries.
+struct Lists<'r> {
+    reach: &'r Reach,
+    /// By trash folder, the entries that its list says were about to be deleted; `None`
+    /// where it cannot be read.
     known: HashMap<PathBuf, Option<HashSet<ActionId>>>,
 }
 
-impl Lists {
+impl Lists<'_> {
     fn settle_entry(&mut self, entry: &ActionEntry) -> ActionOutcome {
-        let in_trash = look_in_trash(entry);
+        let in_trash = look(self.reach, entry);
         let (progress, reason, ctime_ns) = match (entry.progress, in_trash) {
             (ActionState::Moving, Ok(Some(stat))) => moved(entry, &stat),
             (ActionState::Moving, Ok(None)) => {
                 let (progress, reason) = self.not_in_trash(entry);
                 (progress, reason, None)
+            }
+            // Whoever deleted the folder of the trash may have deleted this in it.
+            (ActionState::Restoring | ActionState::Deleting, Ok(None))
+                if look_in_trash(entry).is_err() && !is_in_its_place(entry) =>
+            {
+                (ActionState::Gone, GONE, None)
             }
             // The next scan finds it, and reads it: it may have changed in the trash.
             (ActionState::Restoring, Ok(None)) => (ActionState::Restored, "", None),
@@ -200,6 +217,42 @@ fn is_in_its_place(entry: &ActionEntry) -> bool {
     };
     let found = Dir::open_root(folder).and_then(|dir| dir.stat_entry(name, Links::Refuse));
     found.is_ok_and(|stat| is_the_one(entry, &stat))
+}
+
+/// Whether an entry that should be in the trash is neither there nor under its name;
+/// `false` where that cannot be told.
+pub(crate) fn is_gone(reach: &Reach, entry: &ActionEntry) -> bool {
+    matches!(look(reach, entry), Ok(None)) && !is_in_its_place(entry)
+}
+
+/// Whether an entry is in the trash, or may be.
+pub(crate) fn can_come_back(reach: &Reach, entry: &ActionEntry) -> bool {
+    !matches!(look(reach, entry), Ok(None))
+}
+
+/// An entry in the trash; `None` if it is not there, which a missing trash folder means
+/// too, if its disk is there.
+fn look(reach: &Reach, entry: &ActionEntry) -> io::Result<Option<Stat>> {
+    match look_in_trash(entry) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && is_online(reach, entry) => {
+            Ok(None)
+        }
+        looked => looked,
+    }
+}
+
+/// Whether the disk of a trash folder is there: its root is online, and the folder that
+/// held the trash is no empty mount point below it.
+fn is_online(reach: &Reach, entry: &ActionEntry) -> bool {
+    let Some((root, ..)) = reach.root_of(&entry.action.path) else {
+        return false;
+    };
+    let top = entry.action.trash.ancestors().nth(2);
+    let Some(below) = top.and_then(|top| top.strip_prefix(&root.path).ok()) else {
+        return false;
+    };
+    let opened = root.dir.open_beneath(below, Links::Refuse);
+    opened.is_ok_and(|mut top| Entries::of(&mut top).is_ok_and(|mut any| any.next().is_some()))
 }
 
 fn look_in_trash(entry: &ActionEntry) -> io::Result<Option<Stat>> {

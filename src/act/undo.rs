@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::ActError;
+use super::files::Reach;
 use super::progress::{ActProgress, expect};
-use super::recover::{is_back, recover};
+use super::recover::{GONE, can_come_back, is_back, is_gone, recover};
 use super::trash::{Line, Trash};
-use crate::catalog::Exclusive;
+use crate::catalog::{Exclusive, ReadOnly};
 use crate::model::{ActionEntry, ActionId, ActionOutcome, ActionState, RunId, escape};
 use crate::platform::{Dir, Links, Ownership, effective_user};
 use crate::pool::Shutdown;
@@ -41,6 +42,7 @@ pub fn undo(
 ) -> Result<Undone, ActError> {
     recover(catalog)?;
     let reader = catalog.reader()?;
+    let reach = Reach::of(&reader, &[])?;
     let is_wanted = |entry: &ActionEntry| {
         let path = &entry.action.path;
         entry.progress == ActionState::Trashed
@@ -69,7 +71,7 @@ pub fn undo(
             .iter()
             .map(|entry| {
                 progress.at(&entry.action.path);
-                let outcome = folders.restore_entry(entry, &mut undone);
+                let outcome = folders.restore_entry(&reach, entry, &mut undone);
                 progress.bytes(entry.action.occupied);
                 match outcome.progress {
                     ActionState::Restored => progress.dealt_with(1),
@@ -89,6 +91,31 @@ pub fn undo(
     undone.is_interrupted = shutdown.is_stopped();
     folders.delete_empty();
     Ok(undone)
+}
+
+/// The last run that can give a file back: not one whose trash is lost.
+pub fn last_to_undo(catalog: &ReadOnly) -> Result<Option<RunId>, ActError> {
+    let reach = Reach::of(catalog, &[])?;
+    let may_give =
+        |entry: &ActionEntry| entry.progress.is_in_trash() && can_come_back(&reach, entry);
+    for run in catalog.runs()? {
+        let counts = catalog.action_counts(run.id)?;
+        if !counts.iter().any(|(state, ..)| state.is_in_trash()) {
+            continue;
+        }
+        let mut after = ActionId(0);
+        loop {
+            let page = catalog.actions(run.id, after, BATCH)?;
+            let Some(last) = page.last() else {
+                break;
+            };
+            after = last.id;
+            if page.iter().any(may_give) {
+                return Ok(Some(run.id));
+            }
+        }
+    }
+    Ok(None)
 }
 
 /// Puts back what the list in a trash folder names, without a catalog.
@@ -176,7 +203,12 @@ impl Folders {
         Ok(open)
     }
 
-    fn restore_entry(&mut self, entry: &ActionEntry, undone: &mut Undone) -> ActionOutcome {
+    fn restore_entry(
+        &mut self,
+        reach: &Reach,
+        entry: &ActionEntry,
+        undone: &mut Undone,
+    ) -> ActionOutcome {
         let action = &entry.action;
         let (progress, reason) = match self.try_to_restore(entry) {
             Ok(()) => {
@@ -185,9 +217,12 @@ impl Folders {
             }
             Err(_) if is_back(entry) => (ActionState::Restored, String::new()),
             Err(error) => {
-                let reason = said(&error);
+                let (progress, reason) = match is_gone(reach, entry) {
+                    true => (ActionState::Gone, GONE.to_owned()),
+                    false => (ActionState::Trashed, said(&error)),
+                };
                 undone.skipped.push((action.path.clone(), reason.clone()));
-                (ActionState::Trashed, reason)
+                (progress, reason)
             }
         };
         ActionOutcome {
@@ -265,7 +300,7 @@ impl Folders {
 fn said(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::AlreadyExists => "another file has its name now".to_owned(),
-        io::ErrorKind::NotFound => "it is no longer in the trash".to_owned(),
+        io::ErrorKind::NotFound => GONE.to_owned(),
         _ => error.to_string(),
     }
 }

@@ -50,6 +50,8 @@ words!(
         Deleting = "deleting",
         /// Deleted for good.
         Deleted = "deleted",
+        /// No longer in the trash: another program deleted or moved it.
+        Gone = "gone",
     }
 );
 
@@ -71,6 +73,11 @@ impl ActionState {
     /// Whether only a look at the disk can tell what happened.
     pub fn is_open(self) -> bool {
         matches!(self, Self::Moving | Self::Restoring | Self::Deleting)
+    }
+
+    /// Whether an entry in this state is in the trash, or may be after a crash.
+    pub fn is_in_trash(self) -> bool {
+        self == Self::Trashed || self.is_open()
     }
 }
 

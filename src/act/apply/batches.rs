@@ -10,6 +10,7 @@ use super::intents::{Batch, Intents};
 use super::request::{Applied, Left};
 use super::workers::Workers;
 use crate::act::ActError;
+use crate::act::files::Reach;
 use crate::act::recover::settle_entries;
 use crate::act::space::FreeSpace;
 use crate::catalog::Exclusive;
@@ -135,7 +136,8 @@ impl<'a> Batches<'a> {
             for trash in done.batch.trashes() {
                 trash.dir.sync_filesystem().map_err(ActError::Sync)?;
             }
-            outcomes.extend(lost(catalog, &done.batch, &outcomes)?);
+            let reach = &self.acting.reach;
+            outcomes.extend(lost(catalog, reach, &done.batch, &outcomes)?);
             catalog.settle_actions(&outcomes)?;
         }
         let elsewhere = self.elsewhere(&done.batch, &outcomes);
@@ -202,6 +204,7 @@ impl<'a> Batches<'a> {
 /// What a worker that panicked left behind is found out from the disk.
 fn lost(
     catalog: &Exclusive,
+    reach: &Reach,
     batch: &Batch,
     outcomes: &[ActionOutcome],
 ) -> Result<Vec<ActionOutcome>, ActError> {
@@ -212,7 +215,7 @@ fn lost(
     }
     let open = catalog.open_actions()?;
     let lost = open.iter().filter(|entry| is_lost(&entry.id));
-    Ok(settle_entries(lost))
+    Ok(settle_entries(reach, lost))
 }
 
 /// These groups with those copies only that have one of the names.

@@ -154,7 +154,7 @@ impl ReadOnly {
         let done = "SELECT runs.id, actions.state
                FROM runs JOIN actions ON actions.run = runs.id
               WHERE runs.plan = ?1 AND actions.group_no = ?2 AND actions.path = ?3
-                AND actions.state IN ('trashed', 'deleted')
+                AND actions.state IN ('trashed', 'deleted', 'gone')
               ORDER BY actions.id DESC LIMIT 1";
         let values = params![plan, signed(group), path_blob(path)];
         Ok(sql::first(&self.connection, done, values, |row| {

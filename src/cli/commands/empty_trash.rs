@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::plan::measured_words;
-use super::undo::{is_in_trash, list_skipped, run_of};
+use super::undo::{list_skipped, run_of};
 use crate::act::empty_trash;
 use crate::cli::args::EmptyTrashArgs;
 use crate::cli::progress::Doing;
@@ -81,7 +81,7 @@ fn in_trash(context: &Context, run: Option<RunId>) -> anyhow::Result<(u64, u64)>
             continue;
         }
         for (state, names, occupied) in catalog.action_counts(known.id)? {
-            if is_in_trash(state) {
+            if state.is_in_trash() {
                 files += names;
                 bytes = total([bytes, occupied]);
             }

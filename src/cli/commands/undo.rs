@@ -3,13 +3,14 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use crate::act::{Undone, undo, undo_trash};
+use crate::act::{Undone, last_to_undo, undo, undo_trash};
 use crate::answers::resolve;
+use crate::catalog::ReadOnly;
 use crate::cli::args::UndoArgs;
 use crate::cli::progress::Doing;
 use crate::cli::session::{Context, Watched, shell_word};
 use crate::cli::terminal::{Exit, exit, output};
-use crate::model::{ActionState, RunId, escape};
+use crate::model::{RunId, escape};
 use crate::report::text::counted;
 
 /// Paths that a message names.
@@ -68,7 +69,7 @@ fn name_rest(context: &Context, undone: RunId) -> anyhow::Result<()> {
         .filter(|run| run.id != undone && Some(run.plan) == plan)
     {
         let counts = catalog.action_counts(run.id)?;
-        let files = counts.iter().filter(|(state, ..)| is_in_trash(*state));
+        let files = counts.iter().filter(|(state, ..)| state.is_in_trash());
         let files: u64 = files.map(|(_, files, _)| files).sum();
         if files > 0 {
             let undo = context.command(&format!("undo {}", run.id));
@@ -82,7 +83,19 @@ fn name_rest(context: &Context, undone: RunId) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The run of a typed number, or the last one that has files in the trash.
+/// The newest run with entries that the journal says are in the trash, so that undoing
+/// says what became of them.
+fn has_trash(catalog: &ReadOnly, runs: &[RunId]) -> anyhow::Result<Option<RunId>> {
+    for run in runs {
+        let counts = catalog.action_counts(*run)?;
+        if counts.iter().any(|(state, ..)| state.is_in_trash()) {
+            return Ok(Some(*run));
+        }
+    }
+    Ok(None)
+}
+
+/// The run of a typed number, or the last one that can give a file back.
 pub(crate) fn run_of(context: &Context, typed: Option<u64>) -> anyhow::Result<RunId> {
     let catalog = context.catalog()?;
     let runs = catalog.runs()?.into_iter().map(|run| run.id);
@@ -90,22 +103,16 @@ pub(crate) fn run_of(context: &Context, typed: Option<u64>) -> anyhow::Result<Ru
     let found = match typed {
         Some(number) => {
             let wanted = RunId(i64::try_from(number).unwrap_or(i64::MAX));
-            runs.iter().find(|run| **run == wanted)
+            runs.iter().find(|run| **run == wanted).copied()
         }
         // A run that did nothing, or is undone, is not what anybody means.
         None => {
-            let mut has_trash = None;
-            for run in &runs {
-                let counts = catalog.action_counts(*run)?;
-                if counts.iter().any(|(state, ..)| is_in_trash(*state)) {
-                    has_trash = Some(run);
-                    break;
-                }
-            }
-            has_trash.or(runs.first())
+            let last = last_to_undo(&catalog)?;
+            last.or(has_trash(&catalog, &runs)?)
+                .or(runs.first().copied())
         }
     };
-    found.copied().ok_or_else(|| match typed {
+    found.ok_or_else(|| match typed {
         Some(number) => {
             let journal = context.command("journal");
             exit::usage(format_args!(
@@ -114,11 +121,6 @@ pub(crate) fn run_of(context: &Context, typed: Option<u64>) -> anyhow::Result<Ru
         }
         None => exit::usage("no plan has been applied yet"),
     })
-}
-
-/// Whether an entry in this state is in the trash, or may be after a crash.
-pub(crate) fn is_in_trash(state: ActionState) -> bool {
-    state == ActionState::Trashed || state.is_open()
 }
 
 fn summarise(undone: &Undone) -> anyhow::Result<Exit> {

@@ -142,3 +142,53 @@ fn the_trash_of_a_root_that_has_moved_is_found() {
         env.run("protect").ok().says("moved/b");
     }
 }
+
+/// Deletes the trash folder of a run.
+fn lose_trash(env: &TestEnv, run: u32) {
+    let user = rustix::process::geteuid().as_raw();
+    let trash = env.path(format!("tree/.dupescan-trash-{user}/{run}"));
+    std::fs::remove_dir_all(trash).unwrap();
+}
+
+#[test]
+fn undo_reaches_a_run_before_one_whose_trash_is_lost() {
+    let env = pairs(2);
+    env.run("plan --keep under:tree/b").ok();
+    env.run("apply 1 --yes --max-files 1").ok();
+    env.run("apply 1 --yes").ok();
+    lose_trash(&env, 2);
+    env.run("undo").ok().says("1 file brought back");
+    // Only once it is said that the other one is lost.
+    env.run("undo").code(1).says("no longer in the trash");
+    env.run("undo").ok().says("0 files brought back");
+    let gone = "SELECT count(*) FROM actions WHERE state = 'gone' AND run = 2";
+    assert_eq!(env.sql::<i64>(gone), 1);
+    env.run("empty-trash --yes").ok();
+}
+
+#[test]
+fn a_run_killed_before_its_first_move_ends_without_its_trash_folder() {
+    let env = pairs(2);
+    env.run("plan --keep under:tree/b").ok();
+    env.run("apply 1 --yes --max-files 1").ok();
+    if !killed(&env, "renameat2", "apply 1 --yes") {
+        skip!("strace is not here");
+    }
+    lose_trash(&env, 2);
+    env.rename("tree/a", "tree/c");
+    env.run("undo").ok().says("1 file brought back");
+    let open = "SELECT count(*) FROM actions WHERE state = 'moving'";
+    assert_eq!(env.sql::<i64>(open), 0);
+}
+
+#[test]
+fn the_trash_of_a_disk_that_is_not_there_is_not_called_lost() {
+    let env = pairs(1);
+    env.run("plan --keep under:tree/b").ok();
+    env.run("apply 1 --yes").ok();
+    env.rename("tree", "unplugged").folder("tree");
+    env.run("undo").code(1).says("is not there");
+    env.run("empty-trash --yes").code(1);
+    env.remove("tree").rename("unplugged", "tree");
+    env.run("undo").ok().says("1 file brought back");
+}
