@@ -150,7 +150,7 @@ impl Reach {
             return Err("it is on another mount of a disk with a protected folder".to_owned());
         }
         let walk = || -> io::Result<bool> {
-            let mut at = folder.parent()?;
+            let mut at = folder.passage_up()?;
             let mut id = folder.stat()?.id();
             loop {
                 let above = at.stat()?.id();
@@ -160,7 +160,7 @@ impl Reach {
                 if above == id {
                     return Ok(false);
                 }
-                (at, id) = (at.parent()?, above);
+                (at, id) = (at.passage_up()?, above);
             }
         };
         match walk() {

@@ -265,7 +265,8 @@ impl<'r> TrashFolders<'r> {
         let wanted = folder.stat().map_err(|error| error.to_string())?;
         let (root, below, _) = self.reach.root_of(path).ok_or("its root is offline")?;
         let mut at = root.path.clone();
-        let mut dir = Dir::open_root(&at).map_err(|error| error.to_string())?;
+        let dir = root.dir.open_beneath([""; 0], Links::Refuse);
+        let mut dir = dir.map_err(|error| error.to_string())?;
         let unfit = path
             .parent()
             .and_then(|folder| self.unfit.get(folder).cloned());

@@ -6,7 +6,7 @@ use crate::act::progress::ActProgress;
 use crate::act::space::Blocks;
 use crate::catalog::{CatalogError, Exclusive};
 use crate::model::{PlanId, PlannedCopy, PlannedGroup, Reclaimable, Role};
-use crate::platform::OpenFile;
+use crate::platform::{OpenFile, Unwritten};
 
 /// Groups that are read from a plan at a time.
 const PAGE: u32 = 256;
@@ -19,7 +19,7 @@ pub(crate) fn measure(
 ) -> Result<Reclaimable, CatalogError> {
     let reader = catalog.reader()?;
     let reach = Reach::of(&reader, &[])?;
-    let (mut blocks, mut sum) = (Blocks::default(), Reclaimable::default());
+    let (mut blocks, mut sum) = (Blocks::new(Unwritten::Write), Reclaimable::default());
     let mut after = 0;
     loop {
         let groups = reader.plan_groups(plan, after, PAGE)?;

@@ -24,8 +24,9 @@ const BLOCK: u64 = 4096;
 ///
 /// Whether other files or snapshots share a block, the system tells; which, it does
 /// not. So blocks that are shared may stay in use whatever goes.
-#[derive(Default)]
 pub(crate) struct Blocks {
+    /// What to do about blocks that are only in memory yet.
+    unwritten: Unwritten,
     /// Shared bytes that stay, or were counted.
     seen: HashMap<Storage, Ranges>,
     /// What stores the blocks of each device.
@@ -35,11 +36,19 @@ pub(crate) struct Blocks {
 type Storage = (Option<String>, String);
 
 impl Blocks {
+    pub(crate) fn new(unwritten: Unwritten) -> Self {
+        Self {
+            unwritten,
+            seen: HashMap::new(),
+            storages: HashMap::new(),
+        }
+    }
+
     /// A file stays.
     pub(crate) fn stays(&mut self, file: &OpenFile) {
         // What cannot be read is taken for shared with nobody known: more may seem
         // to become free, at most.
-        for extent in extents(file).ok().flatten().unwrap_or_default() {
+        for extent in self.extents(file).ok().flatten().unwrap_or_default() {
             self.take_shared(file, &extent);
         }
     }
@@ -53,7 +62,7 @@ impl Blocks {
     }
 
     fn try_goes(&mut self, file: &OpenFile) -> io::Result<Reclaimable> {
-        let extents = extents(file)?;
+        let extents = self.extents(file)?;
         // Asked afterwards: content that was only in memory has its blocks now.
         let allocated = file.stat()?.meta.allocated;
         let Some(extents) = extents else {
@@ -81,6 +90,11 @@ impl Blocks {
             (true, true) => Reclaimable::between(BLOCK.min(extent.length), extent.length),
             (false, _) => Reclaimable::between(0, extent.length),
         }
+    }
+
+    fn extents(&self, file: &OpenFile) -> io::Result<Option<Vec<DiskExtent>>> {
+        let extents = file.extents(self.unwritten)?;
+        extents.map(Iterator::collect).transpose()
     }
 
     fn storage_of(&mut self, file: &OpenFile) -> io::Result<Storage> {
@@ -114,15 +128,19 @@ fn is_plain(extent: &DiskExtent) -> bool {
     extent.has_place() && !extent.is_encoded() && !extent.is_shared()
 }
 
-fn extents(file: &OpenFile) -> io::Result<Option<Vec<DiskExtent>>> {
-    let extents = file.extents(Unwritten::Write)?;
-    extents.map(Iterator::collect).transpose()
-}
-
-/// The sum of what several workers delete or move to the trash.
-#[derive(Default)]
+/// The sum of what several workers delete or move to the trash. They hold both files
+/// then, and programs may wait to write to them: nothing is written to the disk first.
 pub(crate) struct Space {
     sum: Mutex<(Blocks, Reclaimable)>,
+}
+
+impl Default for Space {
+    fn default() -> Self {
+        let blocks = Blocks::new(Unwritten::Leave);
+        Self {
+            sum: Mutex::new((blocks, Reclaimable::default())),
+        }
+    }
 }
 
 impl Space {

@@ -1,10 +1,11 @@
-//! Keep rules as they are typed: their paths are places of the catalog.
+//! Keep rules and folders to protect as they are typed: their paths are places of the
+//! catalog.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use crate::answers::place_ever;
-use crate::catalog::ReadOnly;
+use crate::answers::{path_named, place_ever};
+use crate::catalog::{ReadOnly, RootRow};
 use crate::cli::terminal::exit;
 use crate::model::KeepRule;
 
@@ -26,5 +27,17 @@ fn at_home(path: &Path) -> PathBuf {
     match (path.strip_prefix("~"), home) {
         (Ok(below), Some(home)) => home.join(below),
         _ => path.to_owned(),
+    }
+}
+
+/// A folder that is to be protected; a name that leads to none would protect nothing.
+pub(crate) fn folder_to_protect(roots: &[RootRow], typed: &Path) -> anyhow::Result<PathBuf> {
+    let path = path_named(roots, typed)?;
+    match path.is_dir() {
+        true => Ok(path),
+        false => Err(exit::usage(format_args!(
+            "--protect {}: expected a folder that exists",
+            typed.display()
+        ))),
     }
 }

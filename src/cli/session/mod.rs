@@ -15,7 +15,7 @@ pub(crate) use answer::{Output, Question, Writing, header};
 pub(crate) use catalog::open_or_create;
 pub(crate) use context::{Context, shell_word};
 pub(crate) use excluding::Excluding;
-pub(crate) use keep::keep_rules;
+pub(crate) use keep::{folder_to_protect, keep_rules};
 pub(crate) use logging::start as start_logging;
 pub(crate) use run::{Session, explain};
 pub(crate) use signals::survive_file_size_limit;

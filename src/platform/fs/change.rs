@@ -13,6 +13,7 @@ use super::dir::Dir;
 use super::file::OpenFile;
 use super::open::plain_name;
 use super::resolve::FOLDER;
+use super::resolve::PASSAGE;
 use super::stat;
 
 /// How a file that this program made is opened: never through a link, and never
@@ -82,6 +83,13 @@ impl Dir {
     /// Opens the folder that this one is in.
     pub fn parent(&self) -> io::Result<Self> {
         let fd = retry_on_intr(|| openat(self.as_fd(), c"..", FOLDER, Mode::empty()))?;
+        Ok(Self::from_fd(fd))
+    }
+
+    /// The folder that this one is in, only to look at it and to go on from there: it
+    /// need not be readable.
+    pub fn passage_up(&self) -> io::Result<Self> {
+        let fd = retry_on_intr(|| openat(self.as_fd(), c"..", PASSAGE, Mode::empty()))?;
         Ok(Self::from_fd(fd))
     }
 

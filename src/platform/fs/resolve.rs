@@ -19,9 +19,9 @@ pub(crate) const FOLDER: OFlags = OFlags::RDONLY
 /// How a folder is opened that is only passed through: as in a plain path, the
 /// right to search it is enough.
 #[cfg(target_os = "linux")]
-const PASSAGE: OFlags = FOLDER.union(OFlags::PATH);
+pub(super) const PASSAGE: OFlags = FOLDER.union(OFlags::PATH);
 #[cfg(not(target_os = "linux"))]
-const PASSAGE: OFlags = FOLDER;
+pub(super) const PASSAGE: OFlags = FOLDER;
 
 /// The longest path in one call, NUL included.
 #[cfg(target_os = "linux")]

@@ -248,3 +248,12 @@ fn bare_repositories_stay_whole() {
     env.run("scan tree").ok();
     env.run("plan").ok().says("Nothing to plan");
 }
+
+#[test]
+fn a_folder_to_protect_that_is_not_there_is_refused() {
+    let env = pairs(1);
+    for typed in ["tree/aa", "tree/a/1"] {
+        let error = env.run(&format!("plan --protect {typed}")).refused(2);
+        assert!(error.contains("expected a folder"), "{error}");
+    }
+}

@@ -7,10 +7,9 @@ use std::path::Path;
 
 use super::words::{fate, next_steps, reclaimable, refused_row};
 use crate::act::{PlanImported, PlanRequest, RefusedRow, import_plan};
-use crate::answers::path_named;
 use crate::catalog::ReadOnly;
 use crate::cli::args::{PlanArgs, excluded};
-use crate::cli::session::Context;
+use crate::cli::session::{Context, folder_to_protect};
 use crate::cli::terminal::{Exit, exit, output};
 use crate::model::Action;
 use crate::report::text::{counted, human_size};
@@ -70,7 +69,7 @@ fn request(
     options.include_guarded = args.include_guarded;
     let roots = catalog.roots()?;
     for path in &args.protect {
-        options.protect.push(path_named(&roots, path)?);
+        options.protect.push(folder_to_protect(&roots, path)?);
     }
     Ok(PlanRequest {
         action: source.action,

@@ -12,11 +12,11 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use crate::act::{PlanMade, PlanRequest, make_plan};
-use crate::answers::{path_named, place_ever};
+use crate::answers::place_ever;
 use crate::catalog::ReadOnly;
 use crate::cli::args::{PlanArgs, excluded};
 use crate::cli::progress::Doing;
-use crate::cli::session::{Context, Watched, keep_rules};
+use crate::cli::session::{Context, Watched, folder_to_protect, keep_rules};
 use crate::cli::terminal::{Exit, exit, output};
 use crate::model::{DEFAULT_RULES, PlanOptions, escape};
 use crate::report::text::{counted, human_size, shorten_middle};
@@ -73,7 +73,10 @@ fn options(catalog: &ReadOnly, args: &PlanArgs) -> anyhow::Result<PlanOptions> {
         Ok(places.collect::<Result<_, _>>()?)
     };
     let roots = catalog.roots()?;
-    let protect = args.protect.iter().map(|path| path_named(&roots, path));
+    let protect = args
+        .protect
+        .iter()
+        .map(|path| folder_to_protect(&roots, path));
     let keep = args.rules();
     let keep = keep.iter().map(|rule| rule.to_string_lossy());
     Ok(PlanOptions {
@@ -86,7 +89,7 @@ fn options(catalog: &ReadOnly, args: &PlanArgs) -> anyhow::Result<PlanOptions> {
         isolate: args.isolate,
         skip_ties: args.on_tie,
         max_bytes: args.max_bytes,
-        protect: protect.collect::<Result<_, _>>()?,
+        protect: protect.collect::<anyhow::Result<_>>()?,
         include_guarded: args.include_guarded,
         min_size: args.filter.min_size,
         max_size: args.filter.max_size,
