@@ -1,7 +1,7 @@
 //! Batches of groups: their intents are written down, the workers act on them, what
 //! they did is made sure to be on the disk, and written down.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -141,13 +141,17 @@ impl<'a> Batches<'a> {
             catalog.settle_actions(&outcomes)?;
         }
         let elsewhere = self.elsewhere(&done.batch, &outcomes);
+        let again = outcomes.iter().filter(|one| elsewhere.contains(&one.id));
+        let names: BTreeMap<&Path, Option<i64>> = again
+            .map(|one| (&*done.batch.names[&one.id].path, one.ctime_ns))
+            .collect();
         outcomes.retain(|outcome| !elsewhere.contains(&outcome.id));
         self.count(&outcomes, &done.batch);
         if elsewhere.is_empty() {
             return Ok(());
         }
-        let paths = elsewhere.iter().map(|id| &*done.batch.names[id].path);
-        let again = only(done.groups, &paths.collect());
+        catalog.forget_actions(&elsewhere)?;
+        let again = only(done.groups, &names);
         self.begin(catalog, again)
     }
 
@@ -218,15 +222,24 @@ fn lost(
     Ok(settle_entries(reach, lost))
 }
 
-/// These groups with those copies only that have one of the names.
-fn only(mut groups: Vec<PlannedGroup>, paths: &BTreeSet<&Path>) -> Vec<PlannedGroup> {
+/// These groups with those copies only that have one of the names, with the change
+/// time that a copy has since it was put back.
+fn only(mut groups: Vec<PlannedGroup>, names: &BTreeMap<&Path, Option<i64>>) -> Vec<PlannedGroup> {
     let goes = |planned: &PlannedCopy| planned.role == Role::Act;
-    let is_wanted = |planned: &PlannedCopy| {
-        let mut names = planned.copy.names();
-        !goes(planned) || names.any(|path| paths.contains(&**path))
+    let is_wanted = |planned: &mut PlannedCopy| {
+        if !goes(planned) {
+            return true;
+        }
+        let mut copy = planned.copy.names();
+        let found = copy.find_map(|path| names.get(&**path)).copied();
+        drop(copy);
+        if let Some(ctime_ns) = found.flatten() {
+            planned.copy.ctime_ns = ctime_ns;
+        }
+        found.is_some()
     };
     for group in &mut groups {
-        group.copies.retain(is_wanted);
+        group.copies.retain_mut(is_wanted);
     }
     groups.retain(|group| group.copies.iter().any(goes));
     groups

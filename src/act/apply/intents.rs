@@ -11,7 +11,7 @@ use crate::act::ActError;
 use crate::act::files::Refusal;
 use crate::act::trash::{Line, Trash, TrashFolders};
 use crate::catalog::Exclusive;
-use crate::model::{ActionId, NewAction, PlannedGroup, Role, RunId};
+use crate::model::{ActionId, NewAction, PlannedCopy, PlannedGroup, Role, RunId};
 
 /// Gives each name that goes its number, and its trash folder.
 pub(super) struct Intents<'a> {
@@ -200,23 +200,23 @@ fn rehearse(groups: &[PlannedGroup]) -> Batch {
 
 /// The journal entries of a group, without the trash folder.
 fn new_actions(group: &PlannedGroup) -> Vec<NewAction> {
+    let copies = group.with_role(Role::Act);
+    copies.flat_map(|planned| of_copy(group, planned)).collect()
+}
+
+/// The journal entries of a copy of a group, without the trash folder.
+pub(super) fn of_copy(group: &PlannedGroup, planned: &PlannedCopy) -> Vec<NewAction> {
     let keeper = group.with_role(Role::Keep).next();
-    let keeper = keeper
-        .map(|planned| planned.copy.path.clone())
-        .unwrap_or_default();
-    let mut actions = Vec::new();
-    for planned in group.with_role(Role::Act) {
-        for (at, path) in planned.copy.names().enumerate() {
-            actions.push(NewAction {
-                group: group.number,
-                path: path.clone(),
-                keeper: keeper.clone(),
-                state: planned.state(group.size),
-                occupied: if at == 0 { planned.copy.occupied } else { 0 },
-                digest: group.digest,
-                trash: PathBuf::new(),
-            });
-        }
-    }
-    actions
+    let keeper = keeper.map(|kept| kept.copy.path.clone());
+    let names = planned.copy.names().enumerate();
+    let entry = |(at, path): (usize, &PathBuf)| NewAction {
+        group: group.number,
+        path: path.clone(),
+        keeper: keeper.clone().unwrap_or_default(),
+        state: planned.state(group.size),
+        occupied: if at == 0 { planned.copy.occupied } else { 0 },
+        digest: group.digest,
+        trash: PathBuf::new(),
+    };
+    names.map(entry).collect()
 }

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use acting::{Acting, FEWER_STAY, STILL_IN_TRASH};
 use batches::Batches;
+use intents::of_copy;
 pub(crate) use protocol::sync_keeper;
 use request::BATCH;
 pub use request::{Applied, ApplyRequest, Left};
@@ -20,11 +21,13 @@ pub(crate) use verify::{Held, refuse_less_trusted};
 use workers::Workers;
 
 use super::ActError;
-use super::files::Reach;
+use super::files::{Reach, Refusal};
 use super::recover::recover;
 use super::space::Space;
 use crate::catalog::{Exclusive, ReadOnly};
-use crate::model::{Action, ActionState, PlanTotals, PlannedCopy, PlannedGroup, Role, total};
+use crate::model::{
+    Action, ActionState, NewAction, PlanTotals, PlannedCopy, PlannedGroup, Role, total,
+};
 use crate::pool::Shutdown;
 
 /// Groups that are read from a plan at a time: one batch, if one copy of each goes.
@@ -61,6 +64,7 @@ pub fn apply(
         reader: &reader,
         shutdown,
         batches: Batches::new(&acting, workers, run, is_limited),
+        skipped: Vec::new(),
     };
     let done = applying.act_on_all(catalog);
     // Nobody acts any more once the catalog is free for others, whatever happened.
@@ -85,6 +89,8 @@ struct Applying<'a> {
     reader: &'a ReadOnly,
     shutdown: &'a Shutdown,
     batches: Batches<'a>,
+    /// Names that are skipped before anything is tried, for the journal.
+    skipped: Vec<(NewAction, Refusal)>,
 }
 
 impl Applying<'_> {
@@ -101,6 +107,10 @@ impl Applying<'_> {
                 let groups = groups.into_iter().map(|group| self.prepare(group));
                 groups.collect::<Result<Vec<_>, ActError>>()
             })?;
+            let skipped = std::mem::take(&mut self.skipped);
+            if let Some(run) = self.batches.run {
+                catalog.skip(run, &skipped)?;
+            }
             self.act_on(catalog, groups)?;
         }
         Ok(())
@@ -181,7 +191,7 @@ impl Applying<'_> {
     /// has done, or that a newer scan found changed.
     fn prepare(&mut self, mut group: PlannedGroup) -> Result<PlannedGroup, ActError> {
         let planned_to_stay = group.with_role(Role::Keep).count();
-        let mut copies = Vec::new();
+        let (mut copies, mut others) = (Vec::new(), Vec::new());
         for planned in std::mem::take(&mut group.copies) {
             let path = &planned.copy.path;
             let is_act = planned.role == Role::Act;
@@ -193,14 +203,14 @@ impl Applying<'_> {
             });
             match is_as_planned {
                 true => copies.push(planned),
-                false if is_act => {
-                    self.leave_out(&group, &planned)?;
-                    self.request.progress.bytes(planned.copy.occupied);
-                }
+                false if is_act => others.push(planned),
                 false => {}
             }
         }
         group.copies = copies;
+        for planned in &others {
+            self.leave_out(&group, planned)?;
+        }
         let kept = group.with_role(Role::Keep).count();
         let refused = match kept {
             0 => Some("all copies that were to stay have changed or are gone"),
@@ -208,13 +218,21 @@ impl Applying<'_> {
             _ => None,
         };
         if let Some(reason) = refused {
-            let PlanTotals { files, bytes, .. } = group.totals();
-            self.batches.applied.skip(reason, files);
-            self.request.progress.skipped(files);
-            self.request.progress.bytes(bytes);
+            for planned in group.with_role(Role::Act) {
+                self.request.progress.bytes(planned.copy.occupied);
+                self.skip(of_copy(&group, planned), reason);
+            }
             group.copies.clear();
         }
         Ok(group)
+    }
+
+    /// Skips names before anything is tried with them.
+    fn skip(&mut self, names: Vec<NewAction>, reason: &str) {
+        self.batches.applied.skip(reason, names.len() as u64);
+        self.request.progress.skipped(names.len() as u64);
+        let with_reason = names.into_iter().map(|name| (name, reason.to_owned()));
+        self.skipped.extend(with_reason);
     }
 
     /// Counts the names of a copy that is not as planned: those that an earlier run has
@@ -222,13 +240,13 @@ impl Applying<'_> {
     /// is not done.
     fn leave_out(&mut self, group: &PlannedGroup, planned: &PlannedCopy) -> Result<(), ActError> {
         let plan = self.request.plan.id;
-        let (mut done, mut changed, mut left) = (0, 0, Vec::new());
-        for path in planned.copy.names() {
-            match self.reader.done_by(plan, group.number, path)? {
-                None => changed += 1,
+        let (mut done, mut changed, mut left) = (0, Vec::new(), Vec::new());
+        for name in of_copy(group, planned) {
+            match self.reader.done_by(plan, group.number, &name.path)? {
+                None => changed.push(name),
                 Some((run, ActionState::Trashed)) if self.request.plan.action == Action::Delete => {
                     left.push(Left {
-                        path: path.clone(),
+                        path: name.path,
                         run,
                         reason: STILL_IN_TRASH.to_owned(),
                     });
@@ -237,13 +255,14 @@ impl Applying<'_> {
             }
         }
         let progress = &self.request.progress;
+        progress.bytes(planned.copy.occupied);
         progress.dealt_with(done);
-        progress.skipped(changed + left.len() as u64);
+        progress.skipped(left.len() as u64);
         let applied = &mut self.batches.applied;
         applied.done_before += done;
         applied.left.extend(left);
-        if changed > 0 {
-            applied.skip("a newer scan found that it has changed or is gone", changed);
+        if !changed.is_empty() {
+            self.skip(changed, "a newer scan found that it has changed or is gone");
         }
         Ok(())
     }

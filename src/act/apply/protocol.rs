@@ -115,7 +115,12 @@ impl GroupItem {
                 progress.at(&copy.copy.path);
                 let done = self.try_to_act(copy, keeper, kept, &names);
                 match &done {
-                    Ok(_) => progress.dealt_with(names.len() as u64),
+                    Ok(outcomes) => {
+                        let is_done = |one: &&ActionOutcome| one.progress != ActionState::Skipped;
+                        let dealt_with = outcomes.iter().filter(is_done).count();
+                        progress.dealt_with(dealt_with as u64);
+                        progress.skipped((outcomes.len() - dealt_with) as u64);
+                    }
                     Err(reason) if reason == STOPPED => {}
                     Err(_) => progress.skipped(names.len() as u64),
                 }
@@ -147,6 +152,9 @@ impl GroupItem {
         let nobody_writes = || kept.holds() && held.holds();
         self.acting
             .prove(file, &keeper.file, &nobody_writes, &in_hand)?;
+        if self.acting.action == Action::Delete {
+            keeper.refuse_volatile(found[0].fstype())?;
+        }
         if self.acting.is_rehearsal {
             self.acting.space.goes(file);
             return Ok(names.iter().map(|name| rehearsed(name.id)).collect());
@@ -154,25 +162,25 @@ impl GroupItem {
         if self.acting.action == Action::Delete {
             sync_keeper(keeper)?;
         }
+        let state = copy.state(self.group.size);
+        // The change time now, as long as the content is the one that was compared.
+        let unwritten = || {
+            let now = file.stat().ok()?.meta;
+            let is_same = state.size == now.size && state.mtime_ns == now.mtime_ns;
+            (is_same && nobody_writes()).then_some(now.ctime_ns)
+        };
         let mut moves = Moves::default();
         for (found, name) in found.iter().zip(names) {
             if let Err(reason) = moves.make(found, name) {
-                return moves.take_back(reason);
+                return moves.take_back(names, reason, unwritten);
             }
         }
-        let state = copy.state(self.group.size);
-        let meta = match file.stat() {
-            Ok(now)
-                if nobody_writes()
-                    && state.size == now.meta.size
-                    && state.mtime_ns == now.meta.mtime_ns =>
-            {
-                now.meta
-            }
-            _ => return moves.take_back("a program has just begun to write to it".to_owned()),
+        let Some(ctime_ns) = unwritten() else {
+            let reason = "a program has just begun to write to it".to_owned();
+            return moves.take_back(names, reason, unwritten);
         };
         if let Err(reason) = keeper.refuse_gone() {
-            return moves.take_back(reason);
+            return moves.take_back(names, reason, unwritten);
         }
         let note = match held.is_unleased() || kept.is_unleased() {
             true => UNLEASED,
@@ -182,7 +190,7 @@ impl GroupItem {
         if is_gone {
             self.acting.space.goes(file);
         }
-        Ok(moves.outcomes(meta.ctime_ns, note))
+        Ok(moves.outcomes(ctime_ns, note))
     }
 }
 
@@ -224,30 +232,48 @@ impl<'a> Moves<'a> {
     }
 
     /// Puts back what was moved. A name that is taken by now keeps its new file,
-    /// and the moved one stays in the trash.
-    fn take_back(self, reason: Refusal) -> Result<Vec<ActionOutcome>, Refusal> {
+    /// and the moved one stays in the trash. The way there and back gave all names
+    /// of the file another change time, which `unwritten` tells.
+    fn take_back(
+        self,
+        names: &[&Assigned],
+        reason: Refusal,
+        unwritten: impl Fn() -> Option<i64>,
+    ) -> Result<Vec<ActionOutcome>, Refusal> {
+        if self.made.is_empty() {
+            return Err(reason);
+        }
         let mut left = Vec::new();
-        for (found, name) in self.made {
+        for (found, name) in &self.made {
             let Some(trash) = name.trash.as_deref() else {
                 continue;
             };
             let back = trash
                 .dir
                 .move_entry(&Trash::name(name.id), &found.folder, &found.name);
-            left.push(match back {
-                Ok(()) => skipped(name.id, &reason),
-                Err(error) => ActionOutcome {
+            if let Err(error) = back {
+                left.push(ActionOutcome {
                     id: name.id,
                     progress: ActionState::Trashed,
                     reason: format!("{reason}, and it cannot be put back: {error}"),
                     ctime_ns: None,
-                },
-            });
+                });
+            }
         }
-        match left.iter().any(|one| one.progress == ActionState::Trashed) {
-            true => Ok(left),
-            false => Err(reason),
-        }
+        let is_back = |(found, _): &(&Found, &Assigned)| found.refuse_gone().is_ok();
+        let ctime_ns = match self.made.iter().all(is_back) {
+            true => unwritten(),
+            false => None,
+        };
+        let is_left = |id| left.iter().any(|outcome: &ActionOutcome| outcome.id == id);
+        let back = names.iter().filter(|name| !is_left(name.id));
+        let back: Vec<ActionOutcome> = back
+            .map(|name| ActionOutcome {
+                ctime_ns,
+                ..skipped(name.id, &reason)
+            })
+            .collect();
+        Ok(left.into_iter().chain(back).collect())
     }
 
     /// Deletes what was moved, each name noted in the list first: without that, nobody

@@ -72,6 +72,31 @@ pub(crate) fn take_away(connection: &Connection, file: &NewAction) -> rusqlite::
     sql::run(connection, clear, params![place.folder, place.name]).map(drop)
 }
 
+/// Gives the row of a file that was moved and put back its new change time.
+pub(crate) fn touch(
+    connection: &Connection,
+    file: &NewAction,
+    ctime_ns: i64,
+) -> rusqlite::Result<()> {
+    let Some(place) = Place::of(connection, &file.path)? else {
+        return Ok(());
+    };
+    let touch = "UPDATE files SET ctime_ns = ?3
+          WHERE folder = ?1 AND name = ?2 AND removed_in IS NULL
+            AND size = ?4 AND mtime_ns = ?5 AND ino IS ?6 AND ctime_ns = ?7";
+    let state = &file.state;
+    let values = params![
+        place.folder,
+        place.name,
+        ctime_ns,
+        signed(state.size),
+        state.mtime_ns,
+        state.ino.map(u64::cast_signed),
+        state.ctime_ns,
+    ];
+    sql::run(connection, touch, values).map(drop)
+}
+
 /// Restores the row of a file that is back under its name, in the state that it
 /// had but for its change time. A row that another file had meanwhile is left to
 /// the next scan.

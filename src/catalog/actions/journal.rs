@@ -2,6 +2,7 @@
 //! before a file is touched, and what was done together with the change of the
 //! file's row.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use rusqlite::{Row, Transaction, params};
@@ -83,6 +84,16 @@ impl Exclusive {
         let transaction = self.synced_transaction()?;
         for outcome in outcomes {
             settle(&transaction, outcome)?;
+        }
+        Ok(transaction.commit()?)
+    }
+
+    /// Forgets entries of names that were not moved, and that another entry takes over.
+    /// Their numbers are never used again.
+    pub fn forget_actions(&mut self, actions: &BTreeSet<ActionId>) -> Result<(), CatalogError> {
+        let transaction = self.synced_transaction()?;
+        for id in actions {
+            sql::run(&transaction, "DELETE FROM actions WHERE id = ?1", [id])?;
         }
         Ok(transaction.commit()?)
     }
@@ -239,6 +250,11 @@ fn settle(transaction: &Transaction<'_>, outcome: &ActionOutcome) -> rusqlite::R
         // What was in the trash before has no row: another file may have its name.
         (ActionState::Moving, ActionState::Trashed | ActionState::Deleted, _) => {
             effects::take_away(transaction, &before.action)
+        }
+        // Moved and put back: its content is the one that was compared.
+        (ActionState::Moving, ActionState::Skipped, Some(ctime)) => {
+            effects::touch(transaction, &before.action, *ctime)?;
+            plan_again(transaction, &before, *ctime)
         }
         (_, ActionState::Restored, Some(ctime)) => {
             effects::bring_back(transaction, &before.action, *ctime)?;

@@ -6,11 +6,11 @@ use super::undo::run_of;
 use crate::cli::args::JournalArgs;
 use crate::cli::session::{Context, Output, header};
 use crate::cli::terminal::Exit;
-use crate::model::{ActionId, ActionState, Filters, RunId, Timestamp};
+use crate::model::{ActionId, ActionState, Filters, RunHeader, RunId, Timestamp};
 use crate::report::text::counted;
 use crate::report::{Cell, Column};
 
-const RUNS: [Column; 8] = [
+const RUNS: [Column; 9] = [
     Column::new("run", "RUN", 5),
     Column::new("plan", "PLAN", 5),
     Column::new("action", "ACTION", 6),
@@ -19,6 +19,7 @@ const RUNS: [Column; 8] = [
     Column::new("deleted", "DELETED", 7),
     Column::new("restored", "BACK", 7),
     Column::new("skipped", "SKIPPED", 7),
+    Column::new("open", "OPEN", 5),
 ];
 
 const ENTRIES: [Column; 8] = [
@@ -26,10 +27,10 @@ const ENTRIES: [Column; 8] = [
     Column::new("state", "STATE", 9),
     Column::new("size", "SIZE", 10),
     Column::hidden("changed"),
-    Column::new("path", "PATH", 0),
+    Column::new("path", "PATH", 40),
     Column::hidden("keeper"),
     Column::hidden("trash"),
-    Column::hidden("reason"),
+    Column::new("reason", "REASON", 0),
 ];
 
 /// Entries that are read at a time.
@@ -57,12 +58,18 @@ fn list(context: &Context, args: &JournalArgs) -> anyhow::Result<Exit> {
     let output = Output::new(context, &args.answer);
     output.give(&header, ("runs", &RUNS), |answer| {
         let mut totals = Totals::default();
+        let mut open = Vec::new();
         for run in catalog.runs()? {
             let counts = catalog.action_counts(run.id)?;
             let count = |wanted| {
                 let mut counts = counts.iter().filter(|(state, ..)| *state == wanted);
                 Cell::Count(counts.next().map_or(0, |(_, names, _)| *names))
             };
+            let cut_off = counts.iter().filter(|(state, ..)| state.is_open());
+            let cut_off: u64 = cut_off.map(|(_, names, _)| names).sum();
+            if cut_off > 0 {
+                open.push(open_words(context, &run, cut_off));
+            }
             totals.rows += 1;
             answer.row(&[
                 Cell::text(run.id.to_string()),
@@ -73,12 +80,25 @@ fn list(context: &Context, args: &JournalArgs) -> anyhow::Result<Exit> {
                 count(ActionState::Deleted),
                 count(ActionState::Restored),
                 count(ActionState::Skipped),
+                Cell::Count(cut_off),
             ])?;
         }
-        let sentence = counted(totals.rows, "run", "runs");
-        let left = answer.end(&totals, &[sentence])?;
+        let mut sentences = vec![counted(totals.rows, "run", "runs")];
+        sentences.append(&mut open);
+        let left = answer.end(&totals, &sentences)?;
         Ok((left, Exit::Done))
     })
+}
+
+/// What a run that was cut off left open, and which commands settle it.
+fn open_words(context: &Context, run: &RunHeader, entries: u64) -> String {
+    format!(
+        "Run {} was cut off with {} not settled. Resume it: {}  Undo it: {}",
+        run.id,
+        counted(entries, "file", "files"),
+        context.command(&format!("apply {}", run.plan)),
+        context.command(&format!("undo {}", run.id)),
+    )
 }
 
 fn show(context: &Context, args: &JournalArgs, run: RunId) -> anyhow::Result<Exit> {

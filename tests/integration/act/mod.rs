@@ -4,6 +4,7 @@ mod any_plan_file;
 mod apply;
 mod change;
 mod crash;
+mod journal;
 mod keep;
 mod last_moment;
 mod left_in_trash;
