@@ -213,6 +213,8 @@ pub(crate) struct TrashFolders<'r> {
     /// By the folder of the file.
     found: HashMap<PathBuf, Result<Arc<Trash>, Refusal>>,
     made: HashMap<PathBuf, Arc<Trash>>,
+    /// By the folder of the file: whether one could be found or made.
+    checked: HashMap<PathBuf, Result<(), Refusal>>,
     /// By the folder of files, one whose trash folder they cannot be moved into, nor
     /// into one above.
     unfit: HashMap<PathBuf, PathBuf>,
@@ -225,6 +227,7 @@ impl<'r> TrashFolders<'r> {
             run,
             found: HashMap::new(),
             made: HashMap::new(),
+            checked: HashMap::new(),
             unfit: HashMap::new(),
         }
     }
@@ -235,9 +238,20 @@ impl<'r> TrashFolders<'r> {
         if let Some(known) = self.found.get(folder) {
             return known.clone();
         }
-        let place = self.find(path);
+        let place = self.find(path, Self::made_in);
         self.found.insert(folder.to_owned(), place.clone());
         place
+    }
+
+    /// Whether there would be a trash folder for a file. Makes nothing.
+    pub(crate) fn check(&mut self, path: &Path) -> Result<(), Refusal> {
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        if let Some(known) = self.checked.get(folder) {
+            return known.clone();
+        }
+        let checked = self.find(path, |_, _, dir| can_be_made_in(dir));
+        self.checked.insert(folder.to_owned(), checked.clone());
+        checked
     }
 
     /// Notes that a file cannot be moved into a trash folder, and looks for one further
@@ -260,7 +274,12 @@ impl<'r> TrashFolders<'r> {
         }
     }
 
-    fn find(&mut self, path: &Path) -> Result<Arc<Trash>, Refusal> {
+    /// What `take` gives for the topmost folder that a file can be moved into.
+    fn find<T>(
+        &mut self,
+        path: &Path,
+        take: impl Fn(&mut Self, &Path, &Dir) -> io::Result<T>,
+    ) -> Result<T, Refusal> {
         let folder = self.reach.folder_of(path)?;
         let wanted = folder.stat().map_err(|error| error.to_string())?;
         let (root, below, _) = self.reach.root_of(path).ok_or("its root is offline")?;
@@ -276,8 +295,8 @@ impl<'r> TrashFolders<'r> {
         loop {
             let stat = dir.stat().map_err(|error| error.to_string())?;
             if (stat.dev, stat.mount) == (wanted.dev, wanted.mount) && is_fit(&at) {
-                match self.made_in(&at, &dir) {
-                    Ok(trash) => return Ok(trash),
+                match take(&mut *self, &at, &dir) {
+                    Ok(taken) => return Ok(taken),
                     Err(error) => refused = Some(error),
                 }
             }
@@ -299,14 +318,8 @@ impl<'r> TrashFolders<'r> {
         if let Some(known) = self.made.get(path) {
             return Ok(Arc::clone(known));
         }
-        let user = effective_user();
-        if user != 0 && dir.ownership()?.uid != user {
-            return Err(io::Error::new(
-                io::ErrorKind::PermissionDenied,
-                "the folder belongs to another user",
-            ));
-        }
-        let own = trash_name(user);
+        refuse_other_owner(dir)?;
+        let own = trash_name(effective_user());
         let top = open_or_make(dir, OsStr::new(&own))?;
         let (run, inner) = make_new(&top, self.run)?;
         top.sync()?;
@@ -317,6 +330,32 @@ impl<'r> TrashFolders<'r> {
         });
         self.made.insert(path.to_owned(), Arc::clone(&trash));
         Ok(trash)
+    }
+}
+
+/// Whether a trash folder is in this folder, or could be made there.
+fn can_be_made_in(dir: &Dir) -> io::Result<()> {
+    let owner = refuse_other_owner(dir)?;
+    match dir.open_folder(OsStr::new(&trash_name(effective_user()))) {
+        Ok(own) => refuse_foreign(&own),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            match effective_user() == 0 || owner.mode & 0o300 == 0o300 {
+                true => Ok(()),
+                false => Err(io::ErrorKind::PermissionDenied.into()),
+            }
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn refuse_other_owner(dir: &Dir) -> io::Result<Ownership> {
+    let (user, owner) = (effective_user(), dir.ownership()?);
+    match user == 0 || owner.uid == user {
+        true => Ok(owner),
+        false => Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            "the folder belongs to another user",
+        )),
     }
 }
 

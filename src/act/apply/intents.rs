@@ -57,7 +57,7 @@ impl<'a> Intents<'a> {
     ) -> Result<Batch, ActError> {
         let mut batch = match self.run {
             Some(run) => self.intend(catalog, run, groups)?,
-            None => rehearse(groups),
+            None => self.rehearse(groups),
         };
         let mut assigned: BTreeMap<&Path, Assigned> = batch
             .names
@@ -85,6 +85,19 @@ impl<'a> Intents<'a> {
             })
             .collect();
         Ok(batch)
+    }
+
+    /// The names of a rehearsal, numbered but written down nowhere.
+    fn rehearse(&mut self, groups: &[PlannedGroup]) -> Batch {
+        let mut batch = Batch::default();
+        let actions = groups.iter().flat_map(new_actions);
+        for (id, action) in (1..).map(ActionId).zip(actions) {
+            match self.folders.check(&action.path) {
+                Ok(()) => drop(batch.names.insert(id, Intent::new(action, None))),
+                Err(reason) => batch.refused.push(reason),
+            }
+        }
+        batch
     }
 
     fn intend(
@@ -183,18 +196,6 @@ impl Batch {
         let by_path: BTreeMap<PathBuf, Arc<Trash>> =
             trashes.map(|trash| (trash.path.clone(), trash)).collect();
         by_path.into_values().collect()
-    }
-}
-
-/// The names of a rehearsal, numbered but written down nowhere.
-fn rehearse(groups: &[PlannedGroup]) -> Batch {
-    let actions = groups.iter().flat_map(new_actions);
-    let names = (1..).map(ActionId).zip(actions);
-    Batch {
-        names: names
-            .map(|(id, action)| (id, Intent::new(action, None)))
-            .collect(),
-        ..Batch::default()
     }
 }
 

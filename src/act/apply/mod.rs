@@ -39,7 +39,11 @@ pub fn apply(
     request: &ApplyRequest,
     shutdown: &Shutdown,
 ) -> Result<Applied, ActError> {
-    recover(catalog)?;
+    // A rehearsal changes nothing, not even what a crash left open.
+    let open = match request.is_rehearsal {
+        true => catalog.open_actions()?.len() as u64,
+        false => recover(catalog).map(|_| 0)?,
+    };
     let reader = catalog.reader()?;
     let mut protected = reader.protected()?;
     protected.extend(request.protected.iter().cloned());
@@ -72,6 +76,7 @@ pub fn apply(
     done.and(finished)?;
     let mut applied = applying.batches.end()?;
     applied.is_interrupted = shutdown.is_stopped();
+    applied.open = open;
     if let Some(run) = run.filter(|_| !applied.is_interrupted) {
         catalog.finish_run(run)?;
     }

@@ -63,6 +63,8 @@ pub struct Applied {
     pub left: Vec<Left>,
     /// Names that an earlier run of the plan has done.
     pub done_before: u64,
+    /// Names that a crash left open, which a rehearsal does not settle.
+    pub open: u64,
     /// Whether it was stopped.
     pub is_interrupted: bool,
 }

@@ -1,7 +1,7 @@
 //! `dupescan undo`: brings files back from the trash.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::act::{Undone, last_to_undo, undo, undo_trash};
 use crate::answers::resolve;
@@ -10,15 +10,20 @@ use crate::cli::args::UndoArgs;
 use crate::cli::progress::Doing;
 use crate::cli::session::{Context, Watched, shell_word};
 use crate::cli::terminal::{Exit, exit, output};
-use crate::model::{RunId, escape};
+use crate::model::{ActionId, ActionState, RunId, escape, is_trash};
 use crate::report::text::counted;
 
 /// Paths that a message names.
 const NAMED: usize = 10;
 
+/// Entries that are read at a time.
+const PAGE: u32 = 1_000;
+
 pub(crate) fn run(context: &Context, args: &UndoArgs) -> anyhow::Result<Exit> {
     if let Some(trash) = &args.trash {
-        return summarise(&undo_trash(&resolve(trash)?)?);
+        let trash = resolve(trash)?;
+        refuse_folder_of_runs(context, &trash)?;
+        return summarise(&undo_trash(&trash)?);
     }
     let run = run_of(context, args.run)?;
     let paths: Vec<PathBuf> = args
@@ -26,6 +31,7 @@ pub(crate) fn run(context: &Context, args: &UndoArgs) -> anyhow::Result<Exit> {
         .iter()
         .map(|path| resolve(path))
         .collect::<Result<_, _>>()?;
+    refuse_unknown(context, run, &paths)?;
     let mut catalog = context.exclusive("undo")?;
     let doing = Doing {
         words: "Bringing back",
@@ -43,6 +49,7 @@ pub(crate) fn run(context: &Context, args: &UndoArgs) -> anyhow::Result<Exit> {
     drop(watched);
     let undone = undone?;
     let exit = summarise(&undone)?;
+    name_deleted(context, run)?;
     if undone.is_interrupted {
         let mut again = format!("undo {run}");
         for path in &args.paths {
@@ -56,6 +63,65 @@ pub(crate) fn run(context: &Context, args: &UndoArgs) -> anyhow::Result<Exit> {
         name_rest(context, run)?;
     }
     Ok(exit)
+}
+
+/// The folder that people see holds one folder for each run: names these.
+fn refuse_folder_of_runs(context: &Context, trash: &Path) -> anyhow::Result<()> {
+    if !trash.file_name().is_some_and(is_trash) {
+        return Ok(());
+    }
+    let entries = std::fs::read_dir(trash)
+        .map_err(|error| exit::usage(format_args!("cannot read {}: {error}", escape(trash))))?;
+    let runs = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut runs: Vec<PathBuf> = runs.filter(|path| path.is_dir()).collect();
+    runs.sort();
+    let commands = runs.iter().map(|run| {
+        let word = shell_word(run);
+        format!("`{}`", context.command(&format!("undo --trash {word}")))
+    });
+    let commands: Vec<String> = commands.collect();
+    Err(exit::usage(format_args!(
+        "{} has one folder for each run; name one of them: {}",
+        escape(trash),
+        commands.join(", ")
+    )))
+}
+
+/// Refuses paths that a run has no file at or below: a typing error would look like
+/// success.
+fn refuse_unknown(context: &Context, run: RunId, paths: &[PathBuf]) -> anyhow::Result<()> {
+    let catalog = context.catalog()?;
+    let mut unknown: Vec<&PathBuf> = paths.iter().collect();
+    let mut after = ActionId(0);
+    while !unknown.is_empty() {
+        let page = catalog.actions(run, after, PAGE)?;
+        let Some(last) = page.last() else {
+            let path = escape(unknown[0]);
+            let journal = context.command(&format!("journal {run}"));
+            return Err(exit::usage(format_args!(
+                "run {run} has no file at or below {path} (`{journal}` lists them)"
+            )));
+        };
+        after = last.id;
+        unknown.retain(|path| !page.iter().any(|entry| entry.action.path.starts_with(path)));
+    }
+    Ok(())
+}
+
+/// Says how many files of a run no command can bring back.
+fn name_deleted(context: &Context, run: RunId) -> anyhow::Result<()> {
+    let counts = context.catalog()?.action_counts(run)?;
+    let deleted = counts
+        .iter()
+        .filter(|(state, ..)| *state == ActionState::Deleted);
+    let deleted: u64 = deleted.map(|(_, files, _)| files).sum();
+    if deleted > 0 {
+        let files = counted(deleted, "file", "files");
+        output::print(format!(
+            "{files} of run {run} deleted for good: that cannot be undone\n"
+        ))?;
+    }
+    Ok(())
 }
 
 /// Names another run of the same plan that has files in the trash: a plan that was

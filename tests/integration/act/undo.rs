@@ -123,3 +123,36 @@ fn a_file_that_took_the_name_keeps_its_row() {
     env.run("scan tree").ok();
     assert_eq!(env.groups().len(), 1);
 }
+
+#[test]
+fn a_path_that_the_run_has_not_touched_is_refused() {
+    let env = pairs(1);
+    env.run("plan --keep under:tree/b").ok();
+    env.run("apply 1 --yes").ok();
+    let error = env.run("undo 1 no/such/path").refused(2);
+    assert!(error.contains("run 1 has no file at or below"), "{error}");
+    env.run("undo 1 tree/a").ok().says("1 file brought back");
+}
+
+#[test]
+fn a_run_that_deleted_says_that_it_was_final() {
+    let env = pairs(1);
+    env.run("plan --keep under:tree/b --action delete").ok();
+    env.run("apply 1 --yes --no-undo").ok();
+    env.run("undo 1")
+        .says("0 files brought back")
+        .says("1 file of run 1 deleted for good: that cannot be undone");
+}
+
+#[test]
+fn the_folder_that_people_see_names_those_of_the_runs() {
+    let env = pairs(1);
+    env.run("plan --keep under:tree/b").ok();
+    env.run("apply 1 --yes").ok();
+    let user = rustix::process::geteuid().as_raw();
+    let error = env
+        .run(&format!("undo --trash tree/.dupescan-trash-{user}"))
+        .refused(2);
+    assert!(error.contains("name one of them"), "{error}");
+    assert!(error.contains(&format!("-{user}/1")), "{error}");
+}

@@ -115,6 +115,14 @@ fn summarise(context: &Context, request: &ApplyRequest, applied: &Applied) -> an
             counted(*names, "file", "files")
         )?;
     }
+    if applied.open > 0 {
+        let open = counted(applied.open, "file", "files");
+        writeln!(
+            out,
+            "  {open} of a run that was cut off: not settled by --dry-run, but by the next `apply`, \
+             `undo` or `empty-trash`"
+        )?;
+    }
     let left: Vec<_> = applied.left.iter().map(as_skipped).collect();
     list_skipped(&mut out, &left, "left in the trash")?;
     let plan = request.plan.id;
