@@ -66,6 +66,17 @@ impl Trash {
         self.path.ancestors().nth(2).unwrap_or(Path::new("/"))
     }
 
+    /// Makes sure that no other process is moving files into it or out of it.
+    pub(crate) fn lock(&self) -> io::Result<()> {
+        self.dir.try_lock().map_err(|error| match error.kind() {
+            io::ErrorKind::WouldBlock => io::Error::new(
+                io::ErrorKind::WouldBlock,
+                "another command is moving files into it or out of it",
+            ),
+            _ => error,
+        })
+    }
+
     /// Adds lines to its list and waits until they are on the disk.
     pub(crate) fn note(&self, lines: &[Line]) -> io::Result<()> {
         self.append(lines)?.sync_data()
@@ -322,6 +333,10 @@ impl<'r> TrashFolders<'r> {
         let own = trash_name(effective_user());
         let top = open_or_make(dir, OsStr::new(&own))?;
         let (run, inner) = make_new(&top, self.run)?;
+        // Where a filesystem has no locks, nothing is worse than without them.
+        if let Err(error) = inner.try_lock() {
+            tracing::debug!(%error, run, "the trash folder is not locked");
+        }
         top.sync()?;
         dir.sync()?;
         let trash = Arc::new(Trash {

@@ -123,6 +123,7 @@ pub fn undo_trash(path: &Path) -> Result<Undone, ActError> {
     let mut undone = Undone::default();
     let mut folders = Folders::default();
     let trash = folders.trash(path).map_err(ActError::Trash)?;
+    trash.lock().map_err(ActError::Trash)?;
     for line in trash.lines().map_err(ActError::Trash)? {
         let Line::File { id, place, .. } = line else {
             continue;

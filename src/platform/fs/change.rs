@@ -6,7 +6,10 @@ use std::fs::File;
 use std::io;
 
 use rustix::fd::{AsFd, BorrowedFd};
-use rustix::fs::{AtFlags, Mode, OFlags, RawMode, fdatasync, fsync, mkdirat, openat, unlinkat};
+use rustix::fs::{
+    AtFlags, FlockOperation, Mode, OFlags, RawMode, fdatasync, flock, fsync, mkdirat, openat,
+    unlinkat,
+};
 use rustix::io::{Errno, retry_on_intr};
 
 use super::dir::Dir;
@@ -125,6 +128,13 @@ impl Dir {
         Ok(retry_on_intr(|| {
             unlinkat(self.as_fd(), name, AtFlags::REMOVEDIR)
         })?)
+    }
+
+    /// Locks it against other processes until it is closed; `WouldBlock` where one
+    /// of them has it locked.
+    pub fn try_lock(&self) -> io::Result<()> {
+        let exclusive = FlockOperation::NonBlockingLockExclusive;
+        Ok(retry_on_intr(|| flock(self.as_fd(), exclusive))?)
     }
 
     /// Waits until the names in it are on the disk.

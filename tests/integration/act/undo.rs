@@ -156,3 +156,18 @@ fn the_folder_that_people_see_names_those_of_the_runs() {
     assert!(error.contains("name one of them"), "{error}");
     assert!(error.contains(&format!("-{user}/1")), "{error}");
 }
+
+#[test]
+fn the_list_is_not_used_while_a_run_moves_files_there() {
+    let env = pairs(1);
+    env.run("plan --keep under:tree/b").ok();
+    let Some(started) = super::delayed(&env, "renameat2", "apply 1 --yes") else {
+        crate::env::skip!("strace is not here");
+    };
+    let user = rustix::process::geteuid().as_raw();
+    let line = format!("undo --trash tree/.dupescan-trash-{user}/1");
+    let error = env.run(&line).refused(3);
+    assert!(error.contains("another command is moving files"), "{error}");
+    started.wait().ok();
+    env.run(&line).ok().says("1 file brought back");
+}
