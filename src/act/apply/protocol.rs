@@ -169,18 +169,20 @@ impl GroupItem {
             let is_same = state.size == now.size && state.mtime_ns == now.mtime_ns;
             (is_same && nobody_writes()).then_some(now.ctime_ns)
         };
+        // What is known of a file that goes back still holds only if a lease says so.
+        let surely_unwritten = || unwritten().filter(|_| !held.is_unleased());
         let mut moves = Moves::default();
         for (found, name) in found.iter().zip(names) {
             if let Err(reason) = moves.make(found, name) {
-                return moves.take_back(names, reason, unwritten);
+                return moves.take_back(names, reason, surely_unwritten);
             }
         }
         let Some(ctime_ns) = unwritten() else {
             let reason = "a program has just begun to write to it".to_owned();
-            return moves.take_back(names, reason, unwritten);
+            return moves.take_back(names, reason, surely_unwritten);
         };
         if let Err(reason) = keeper.refuse_gone() {
-            return moves.take_back(names, reason, unwritten);
+            return moves.take_back(names, reason, surely_unwritten);
         }
         let note = match held.is_unleased() || kept.is_unleased() {
             true => UNLEASED,

@@ -94,7 +94,10 @@ pub(crate) fn touch(
         state.ino.map(u64::cast_signed),
         state.ctime_ns,
     ];
-    sql::run(connection, touch, values).map(drop)
+    match sql::run(connection, touch, values)? {
+        0 => Ok(()),
+        _ => signature::forget(connection, place.folder),
+    }
 }
 
 /// Restores the row of a file that is back under its name, in the state that it
