@@ -14,7 +14,7 @@ pub(crate) fn base64(path: &Path) -> String {
     STANDARD.encode(path.as_os_str().as_bytes())
 }
 
-/// The path that [`base64`] made this text of.
+/// The path that [`base64()`] made this text of.
 pub(crate) fn from_base64(text: &str) -> Option<PathBuf> {
     let bytes = STANDARD.decode(text).ok()?;
     Some(PathBuf::from(OsString::from_vec(bytes)))
